@@ -50,8 +50,8 @@ class Execution {
   std::vector<int> awaited() const;
 
  private:
-  static constexpr std::size_t kLookedAtMost = 64;  // flows, by bytes_on_their_way()
-  static constexpr std::size_t kPostedMax = 24;     // of one flow: enough to keep rails busy, few enough for one stream
+  static constexpr std::size_t kPolledMost = 64;  // flows, by bytes_on_their_way()
+  static constexpr std::size_t kPostedMax = 24;   // of one flow: enough to keep rails busy, few enough for one stream
 
   struct Posted {
     Request* request;

@@ -60,20 +60,20 @@ Status PeerStreams::advance() {
   }
   if (awaited_ == 0) return {};
   RW_TRY(accept());
-  look_for_awaited();
+  check_awaited_peers();
   return {};
 }
 
 // Who owes us the first message of a stream may be gone, and nothing else between us that would tell.
-void PeerStreams::look_for_awaited() {
+void PeerStreams::check_awaited_peers() {
   if (awaited_ == 0) {
-    looked_ = TimePoint{};
+    polled_at_ = TimePoint{};
     return;
   }
   const TimePoint t = now();
-  if (looked_ == TimePoint{}) looked_ = t;
-  if (t - looked_ < kLookEvery) return;
-  looked_ = t;
+  if (polled_at_ == TimePoint{}) polled_at_ = t;
+  if (t - polled_at_ < kPollEvery) return;
+  polled_at_ = t;
   for (auto& [whose, incoming] : incoming_)
     if (!incoming.stream && whose.first != rank_) incoming.gone = watch(whose.first);
 }

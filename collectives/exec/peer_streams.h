@@ -58,7 +58,7 @@ class PeerStreams {
   // A peer that is awaited and gone is no error here: Incoming::gone tells who wants something from it.
   Status advance();
   // Why a peer that owes us something, though no message, is gone; ok as far as is known. Ask again now and then.
-  Status look_for(int peer) { return peer == rank_ ? Status() : watch(peer); }
+  Status check_peer(int peer) { return peer == rank_ ? Status() : watch(peer); }
   int rank() const { return rank_; }
   // The status with the rank's name in front of it.
   static Status lost(int peer, const Status& why);
@@ -85,7 +85,7 @@ class PeerStreams {
     StreamHello hello;
   };
 
-  void look_for_awaited();
+  void check_awaited_peers();
   Status watch(int peer);
   Result<bool> advance(Dialling& dialling);
   Result<bool> advance(Arrival& arrival);
@@ -93,7 +93,7 @@ class PeerStreams {
 
   static constexpr std::uint32_t kMagic = 0x324c4352;  // "RCL2"
   static constexpr int kWatchChannel = 1 << 20;        // beyond those of operations
-  static constexpr Nanos kLookEvery = std::chrono::milliseconds(300);
+  static constexpr Nanos kPollEvery = std::chrono::milliseconds(300);
   const std::shared_ptr<Engine> engine_;
   const int rank_;
   const std::vector<Handle> handles_;
@@ -103,8 +103,8 @@ class PeerStreams {
   std::map<int, Watch> watches_;  // by peer
   std::list<Dialling> dialling_;  // a list: requests point into them
   std::deque<std::unique_ptr<Arrival>> arrivals_;
-  int awaited_ = 0;     // incoming without a stream
-  TimePoint looked_{};  // for those that are awaited; or when the first was
+  int awaited_ = 0;        // incoming without a stream
+  TimePoint polled_at_{};  // for those that are awaited; or when the first was
 };
 
 }  // namespace railweave::collectives

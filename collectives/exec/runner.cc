@@ -14,10 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kLook = 1ms;  // of the thread, while operations come and others drive them
+constexpr Nanos kPoll = 1ms;  // of the thread, while operations come and others drive them
 // the thread's looks lengthen to this while callers wait: with many ranks on few cores each look costs
-constexpr Nanos kLookMost = 16ms;
-constexpr int kLooksMax = 20;          // in a row without anything unfinished: then it sleeps until it is woken
+constexpr Nanos kPollMost = 16ms;
+constexpr int kPollsMax = 20;          // in a row without anything unfinished: then it sleeps until it is woken
 constexpr Nanos kSoon = 50us;          // from a submission to its wait()
 constexpr Nanos kSpin = 1ms;           // without anything moving, and
 constexpr int kPassesBeforeNaps = 64;  // so many passes: then whoever drives begins to sleep between them
@@ -156,7 +156,7 @@ Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
       busy |= driven->busy();
       for (auto& callback : driven->take_callbacks()) callbacks.push_back(std::move(callback));
     }
-    for (Driven* driven : driven_) driven->look_back();
+    for (Driven* driven : driven_) driven->check_peers();
     if (may_rest != nullptr && !moved)
       for (const Driven* driven : driven_) *may_rest = std::min(*may_rest, driven->may_rest());
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);
@@ -203,7 +203,7 @@ Runner::Waiter::Waiter(Bell& bell) : bell_(bell) { bell_.waiters.fetch_add(1, st
 
 Runner::Waiter::~Waiter() {
   const bool last = bell_.waiters.fetch_sub(1, std::memory_order_seq_cst) == 1;
-  if (last && bell_.relies_on_waiters.load(std::memory_order_seq_cst)) bell_.shorten_look();
+  if (last && bell_.relies_on_waiters.load(std::memory_order_seq_cst)) bell_.shorten_poll();
 }
 
 void Runner::loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> weak) {
@@ -237,8 +237,8 @@ void Runner::Bell::ring() {
   rung.notify_one();
 }
 
-// What is submitted from now on may count on a look within kLook.
-void Runner::Bell::shorten_look() {
+// What is submitted from now on may count on a look within kPoll.
+void Runner::Bell::shorten_poll() {
   {
     const MutexLock lock(mutex);
     relies_on_waiters.store(false, std::memory_order_relaxed);
@@ -249,21 +249,21 @@ void Runner::Bell::shorten_look() {
 // While others drive, or nothing is unfinished, it looks again in a while; in the end it sleeps until it is woken.
 bool Runner::Bell::wait() {
   MutexLock lock(mutex);
-  Nanos look = kLook / 2;
-  for (int looks = 0; !stopping && !asked; ++looks) {
+  Nanos poll = kPoll / 2;
+  for (int polls = 0; !stopping && !asked; ++polls) {
     const bool attended = waiters.load(std::memory_order_relaxed) > 0;
     if (busy.load(std::memory_order_seq_cst) && !attended) {
       waits_soon.store(false, std::memory_order_relaxed);
       break;
     }
-    if (attended) looks = 0;
-    if (looks < kLooksMax) {
-      look = attended ? std::min(2 * look, kLookMost) : kLook;
-      relies_on_waiters.store(look > kLook, std::memory_order_seq_cst);
+    if (attended) polls = 0;
+    if (polls < kPollsMax) {
+      poll = attended ? std::min(2 * poll, kPollMost) : kPoll;
+      relies_on_waiters.store(poll > kPoll, std::memory_order_seq_cst);
       // the last waiter left before it could know
-      if (look > kLook && waiters.load(std::memory_order_seq_cst) == 0) continue;
-      rung.wait_for(mutex, look, [&]() RW_REQUIRES(mutex) {
-        return stopping || asked || (look > kLook && !relies_on_waiters.load(std::memory_order_relaxed));
+      if (poll > kPoll && waiters.load(std::memory_order_seq_cst) == 0) continue;
+      rung.wait_for(mutex, poll, [&]() RW_REQUIRES(mutex) {
+        return stopping || asked || (poll > kPoll && !relies_on_waiters.load(std::memory_order_relaxed));
       });
       continue;
     }

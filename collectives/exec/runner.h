@@ -30,7 +30,7 @@ class Driven {
   // True: something moved.
   virtual bool advance() = 0;
   // All have advanced in this pass.
-  virtual void look_back() = 0;
+  virtual void check_peers() = 0;
   // Has operations that are not over.
   virtual bool busy() const = 0;
   // How long nothing would be late if nobody drove it; max: nothing of it is on its way.
@@ -89,7 +89,7 @@ class Runner {
   // `policy` is its to begin with; later groups find what there is.
   std::shared_ptr<Scheduling> scheduling_of(const Engine* engine, const Policy& policy);
   // Numbers for lines of schedulers: the first of so many.
-  Scheduler::Line new_lines(int count) { return next_line_.fetch_add(Scheduler::Line(count)); }
+  Scheduler::QueueId new_queues(int count) { return next_queue_.fetch_add(Scheduler::QueueId(count)); }
   // For what must not meet a pass: whoever drives holds it.
   Mutex& mutex() RW_RETURN_CAPABILITY(driving_) { return driving_; }
 
@@ -99,7 +99,7 @@ class Runner {
     std::atomic<bool> busy{false};  // somebody has unfinished operations, as of the last pass or submission
     std::atomic<int> waiters{0};    // threads in drive_until()
     std::atomic<bool> deep{false};  // the thread sleeps until it is woken
-    // the thread looks seldom; the last waiter to leave calls shorten_look()
+    // the thread looks seldom; the last waiter to leave calls shorten_poll()
     std::atomic<bool> relies_on_waiters{false};
     // the last that was to be done promptly; 0: somebody came to wait since
     std::atomic<std::int64_t> submitted_at_ns{0};
@@ -112,7 +112,7 @@ class Runner {
     bool wait();             // until the thread is needed. False: the runner ends
     void nap(Nanos length);  // or until somebody rings
     void ring();             // it is needed
-    void shorten_look();     // it may be, soon
+    void shorten_poll();     // it may be, soon
   };
 
   Runner() : bell_(std::make_shared<Bell>()) {}
@@ -128,7 +128,7 @@ class Runner {
   Mutex driving_;
   std::vector<Driven*> driven_ RW_GUARDED_BY(driving_);
   std::map<const Engine*, std::weak_ptr<Scheduling>> schedulings_ RW_GUARDED_BY(driving_);
-  std::atomic<Scheduler::Line> next_line_{0};
+  std::atomic<Scheduler::QueueId> next_queue_{0};
   const std::shared_ptr<Bell> bell_;
   std::thread thread_;
 };

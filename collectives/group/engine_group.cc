@@ -26,26 +26,26 @@ EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine>
       learning_(learning_for(policy)),
       scheduling_(runner_->scheduling_of(engine_.get(), policy)),
       scheduler_(&scheduling_->scheduler),
-      first_line_(runner_->new_lines(kPriorities)) {}
+      first_queue_(runner_->new_queues(kPriorities)) {}
 
 void EngineGroup::join(std::unique_ptr<PeerStreams> peers, Planner planner) {
   peers_ = std::move(peers);
   planner_ = std::make_unique<Planner>(std::move(planner));
-  messages_ = std::make_unique<Messages>(
-      *peers_, options_.size, kPriorities * kChannelsPerClass,
-      [this](Ticket& ticket, Status status, int source, std::size_t bytes)
-          RW_REQUIRES(runner_->mutex()) { finish(ticket, std::move(status), source, bytes); });
+  messages_ =
+      std::make_unique<Messages>(*peers_, options_.size, kPriorities * kChannelsPerClass,
+                                 [this](OperationWork& work, Status status, int source, std::size_t bytes)
+                                     RW_REQUIRES(runner_->mutex()) { finish(work, std::move(status), source, bytes); });
   origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), nullptr, traced_name()});
   runner_->add(*this);
 }
 
-void EngineGroup::use_exchange(std::unique_ptr<ShmQueue> line) {
-  if (!line) return;
+void EngineGroup::use_exchange(std::unique_ptr<ShmQueue> queue) {
+  if (!queue) return;
   const MutexLock held(runner_->mutex());  // passes of others look at it
   const MutexLock submissions(submissions_mutex_);
-  line->count_from(issued_[int(Priority::normal)]);
-  line_ = std::move(line);
-  exchange_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_, traced_name()});
+  queue->count_from(issued_[int(Priority::normal)]);
+  shm_queue_ = std::move(queue);
+  exchange_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), shm_queue_, traced_name()});
 }
 
 void EngineGroup::plan_by(Planner planner) {
@@ -57,32 +57,33 @@ void EngineGroup::plan_by(Planner planner) {
 
 WorkPtr EngineGroup::submit(Call call) {
   if (const Status refused = runner_->forked() ? Runner::dead_after_fork() : check(call); !refused.ok()) {
-    auto ticket = new_ticket();
-    (void)ticket->finish(refused);  // nobody can have asked for a callback yet
-    return ticket;
+    auto work = new_work();
+    (void)work->finish(refused);  // nobody can have asked for a callback yet
+    return work;
   }
   const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
-  if (line_ && line_->takes(call)) {
-    auto ticket = std::make_shared<Ticket>(exchange_origin_);
-    if (line_->add(ticket, call)) {
+  if (shm_queue_ && shm_queue_->takes(call)) {
+    auto work = std::make_shared<OperationWork>(exchange_origin_);
+    if (shm_queue_->add(work, call)) {
       runner_->submitted(promptly);
-      return ticket;
+      return work;
     }
   }
-  auto ticket = new_ticket();
-  StepLearner::Issued learned = learn_from(call, *ticket);
+  auto work = new_work();
+  StepLearner::Issued learned = learn_from(call, *work);
   if (learned.agree) agree_on(std::move(learned.agree));
   call.problem.host_of = host_of_;
   if (!one_host_ && call.wants_short_chunks()) call.problem.chunk_bytes = kEagerLimitMaxBytes;
   {
     const MutexLock lock(submissions_mutex_);
-    const bool counted_by_line = line_ && call.hints.priority == Priority::normal;
-    const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
-    if (trace::on()) ticket->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
+    const bool counted_by_line = shm_queue_ && call.hints.priority == Priority::normal;
+    const std::uint64_t number =
+        counted_by_line ? shm_queue_->publish_issued(call) : issued_[int(call.hints.priority)]++;
+    if (trace::on()) work->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
     const std::size_t bytes = call.agreed_bytes();
     const std::uint64_t at =
         bytes < Scheduler::kSmallBytes ? 0 : scheduling_->issued_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    submissions_.push_back({.ticket = ticket,
+    submissions_.push_back({.work = work,
                             .call = std::move(call),
                             .number = number,
                             .message = {},
@@ -94,19 +95,19 @@ WorkPtr EngineGroup::submit(Call call) {
                             .order = next_order()});
   }
   runner_->submitted(promptly);
-  return ticket;
+  return work;
 }
 
 WorkPtr EngineGroup::submit(Message message, Status refused) {
-  auto ticket = new_ticket();
+  auto work = new_work();
   if (runner_->forked()) refused = Runner::dead_after_fork();
   if (!refused.ok()) {
-    (void)ticket->finish(refused);
-    return ticket;
+    (void)work->finish(refused);
+    return work;
   }
   {
     const MutexLock lock(submissions_mutex_);
-    submissions_.push_back({.ticket = ticket,
+    submissions_.push_back({.work = work,
                             .call = {},
                             .number = 0,
                             .message = message,
@@ -118,7 +119,7 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
                             .order = next_order()});
   }
   runner_->submitted(message.bytes >= kPromptBytes);
-  return ticket;
+  return work;
 }
 
 Status EngineGroup::schedule_by(const std::string& text) {
@@ -130,7 +131,7 @@ Status EngineGroup::schedule_by(const std::string& text) {
     learning_ = learning_for(policy);
     for (Submitted& s : submissions_) s.change.reset(), s.position.reset();  // of the one before
   }
-  scheduler_->withdraw(first_line_, now());
+  scheduler_->withdraw(first_queue_, now());
   policy.learns ? scheduler_->open_to_proposals(now()) : scheduler_->set_window(policy.window, now());
   change_.reset();
   return {};
@@ -141,7 +142,7 @@ std::shared_ptr<Learning> EngineGroup::learning_for(const Policy& policy) const 
 }
 
 // Only what moves the same on every rank is learned from, so that all learn alike.
-StepLearner::Issued EngineGroup::learn_from(const Call& call, Ticket& ticket) {
+StepLearner::Issued EngineGroup::learn_from(const Call& call, OperationWork& work) {
   std::shared_ptr<Learning> learning;
   {
     const MutexLock lock(submissions_mutex_);
@@ -161,7 +162,7 @@ StepLearner::Issued EngineGroup::learn_from(const Call& call, Ticket& ticket) {
   const std::uint64_t what = (std::uint64_t(bytes) * kPriorities + std::uint64_t(call.hints.priority)) * kOperations +
                              std::uint64_t(call.problem.operation);
   StepLearner::Issued issued = learning->issued(what, bytes, now());
-  if (issued.watched) ticket.tell_wait(std::move(learning), *issued.watched);
+  if (issued.watched) work.record_wait(std::move(learning), *issued.watched);
   return issued;
 }
 
@@ -177,12 +178,12 @@ void EngineGroup::agree_on(std::shared_ptr<Agreement> agreement) {
 // ------------------------------------------------------------------------------------------------- under the runner's
 // lock
 
-void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t bytes) {
-  for (auto& callback : ticket.finish(std::move(status), source, bytes)) callbacks_.push_back(std::move(callback));
+void EngineGroup::finish(OperationWork& work, Status status, int source, std::size_t bytes) {
+  for (auto& callback : work.finish(std::move(status), source, bytes)) callbacks_.push_back(std::move(callback));
 }
 
 bool EngineGroup::busy_beside_calls() const {
-  return !held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) ||
+  return !held_.empty() || change_awaited_ || (shm_queue_ && shm_queue_->busy()) || (messages_ && messages_->busy()) ||
          !failing_.ok();
 }
 
@@ -200,25 +201,25 @@ Nanos EngineGroup::may_rest() const {
 }
 
 bool EngineGroup::advance() {
-  if (!failing_.ok()) return end_if_told();
+  if (!failing_.ok()) return end_if_announced();
   take_submissions();
   if (!failed_.ok()) return false;
   Status failure;
   bool moved = false;
   if (!held_.empty()) moved = start_what_is_live(failure);
   if (failure.ok()) moved |= run(failure);
-  if (line_ && failure.ok()) {
-    moved |= line_->advance(callbacks_);
-    moved |= line_->ended() != std::exchange(ended_on_exchange_, line_->ended());
-    failure = line_->failure();
+  if (shm_queue_ && failure.ok()) {
+    moved |= shm_queue_->advance(callbacks_);
+    moved |= shm_queue_->ended() != std::exchange(ended_on_exchange_, shm_queue_->ended());
+    failure = shm_queue_->failure();
   }
-  if (failure.ok()) failure = hear_of_losses(moved);
+  if (failure.ok()) failure = check_losses(moved);
   if (!failure.ok()) fail(std::move(failure));
   return moved;
 }
 
 // All groups of an engine share the scheduler: the first group that looks back does so for the others.
-void EngineGroup::look_back() {
+void EngineGroup::check_peers() {
   if (scheduler_->off()) return;
   if (scheduler_->held() > 0) scheduler_->pass_turn(now());
   const auto most = scheduler_->take_most_live();
@@ -228,13 +229,13 @@ void EngineGroup::look_back() {
 void EngineGroup::take_submissions() {
   const MutexLock lock(submissions_mutex_);
   std::erase_if(agreeing_, [](auto& one) {
-    const bool over = static_cast<Ticket&>(*one.second).over();
+    const bool over = static_cast<OperationWork&>(*one.second).over();
     if (over && one.second->status().ok()) one.first->over = true;
     return over;
   });
   change_awaited_ = false;
   std::erase_if(submissions_, [this](Submitted& s) RW_REQUIRES(runner_->mutex()) {
-    if (!failed_.ok()) return finish(*s.ticket, failed_), true;
+    if (!failed_.ok()) return finish(*s.work, failed_), true;
     // Messages overtake calls that wait: the ranks may agree only behind one.
     if (!s.is_message) change_awaited_ = change_awaited_ || (s.change && !make_change(*s.change));
     if (change_awaited_ && !s.is_message) return false;
@@ -247,9 +248,9 @@ void EngineGroup::take_submissions() {
 bool EngineGroup::make_change(const Change& change) {
   if (!change.ready()) return false;
   if (change.step_bytes() > 0) {
-    scheduler_->propose(first_line_, change.step_bytes(), kCandidates[change.candidate()].window, now());
+    scheduler_->propose(first_queue_, change.step_bytes(), kCandidates[change.candidate()].window, now());
   } else {
-    scheduler_->withdraw(first_line_, now());
+    scheduler_->withdraw(first_queue_, now());
   }
   if (change.settles()) {
     const auto times = change.times();
@@ -264,13 +265,13 @@ bool EngineGroup::make_change(const Change& change) {
 void EngineGroup::take_up(Submitted submitted) {
   if (submitted.is_message) {
     submitted.message.order = submitted.message.bytes < Scheduler::kSmallBytes ? 0 : submitted.order;
-    return messages_->add(std::move(submitted.ticket), submitted.message);
+    return messages_->add(std::move(submitted.work), submitted.message);
   }
   const Call& call = submitted.call;
-  const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
+  const Scheduler::QueueId queue = first_queue_ + Scheduler::QueueId(call.hints.priority);
   const Change::Lead lead =
       change_ && submitted.position && scheduler_->open() ? change_->lead(*submitted.position) : Change::Lead();
-  submitted.id = scheduler_->issue(line, call.hints.priority, call.agreed_bytes(), submitted.issued_at, now(), lead);
+  submitted.id = scheduler_->issue(queue, call.hints.priority, call.agreed_bytes(), submitted.issued_at, now(), lead);
   held_.push_back(std::move(submitted));
 }
 
@@ -304,22 +305,22 @@ Status EngineGroup::start(Submitted submitted) {
   Scratch::Block scratch = scratch_.take(scratch_bytes);
   if (scratch_bytes > 0 && !scratch.memory) {
     Status why(Code::exhausted, Scope::session, fmt::format("no {} bytes of memory for an operation", scratch_bytes));
-    finish(*submitted.ticket, why);
+    finish(*submitted.work, why);
     scheduler_->finish(submitted.id, now());
     return why;
   }
   const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output),
                                  scratch.memory.get()};
   const Fingerprint print = fingerprint_with_counts(call, submitted.number);
-  submitted.ticket->live();
+  submitted.work->live();
   auto execution =
       std::make_unique<Execution>(std::move(plan), memory, call.how, print, *peers_,
                                   Execution::Sending{.channel = channel,
                                                      .priority = call.hints.priority,
                                                      .number = submitted.order,
                                                      .first = call.agreed_bytes() < Scheduler::kSmallBytes});
-  running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print,
-                      call.hints.priority});
+  running_.push_back(
+      {std::move(submitted.work), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});
   return {};
 }
 
@@ -327,7 +328,7 @@ bool EngineGroup::run(Status& failed) {
   bool moved = false;
   if (failed = peers_->advance(); !failed.ok()) return false;
   for (auto r = running_.begin(); r != running_.end();) {
-    if (r->ticket->awaited()) r->execution->expedite();
+    if (r->work->awaited()) r->execution->expedite();
     auto did = r->execution->advance(scheduler_->live(r->id));
     if (!did.ok()) return failed = did.status(), moved;
     moved |= *did;
@@ -336,7 +337,7 @@ bool EngineGroup::run(Status& failed) {
       ++r;
       continue;
     }
-    finish(*r->ticket, {});
+    finish(*r->work, {});
     scheduler_->finish(r->id, now());
     scratch_.give_back(std::move(r->scratch));
     r = running_.erase(r);

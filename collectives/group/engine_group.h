@@ -23,7 +23,7 @@
 #include "collectives/group/fingerprint.h"
 #include "collectives/group/learning.h"
 #include "collectives/group/messages.h"
-#include "collectives/group/ticket.h"
+#include "collectives/group/operation_work.h"
 #include "collectives/rendezvous/rendezvous.h"
 #include "collectives/scheduler/scheduler.h"
 #include "collectives/shared_memory/shm_queue.h"
@@ -42,7 +42,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   void plan_by(Planner planner);
   bool is_of_one_host() const { return one_host_; }
   // What it takes is done there from the next operation on. REQUIRES: as above.
-  void use_exchange(std::unique_ptr<ShmQueue> line);
+  void use_exchange(std::unique_ptr<ShmQueue> queue);
 
   int rank() const override { return options_.rank; }
   int size() const override { return options_.size; }
@@ -67,7 +67,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
 
   // --- Driven, under the runner's lock. The runner calls through Driven, where clang does not see it.
   bool advance() override RW_REQUIRES(runner_->mutex());
-  void look_back() override RW_REQUIRES(runner_->mutex());
+  void check_peers() override RW_REQUIRES(runner_->mutex());
   bool busy() const override RW_REQUIRES(runner_->mutex());
   Nanos may_rest() const override RW_REQUIRES(runner_->mutex());
   std::vector<std::function<void()>> take_callbacks() override RW_REQUIRES(runner_->mutex()) {
@@ -80,10 +80,10 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // while operations stand still
   // then the ranks compare what they do; again after twice that
   static constexpr Nanos kStandMost = std::chrono::seconds(2);
-  static constexpr Nanos kTellMost = std::chrono::seconds(2);  // then it ends though the store did not answer
+  static constexpr Nanos kAnnounceMost = std::chrono::seconds(2);  // then it ends though the store did not answer
 
   struct Submitted {
-    std::shared_ptr<Ticket> ticket;
+    std::shared_ptr<OperationWork> work;
     Call call;
     std::uint64_t number = 0;  // of the group's calls of its class, in issue order
     Message message;           // of send and recv
@@ -95,7 +95,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     std::uint64_t order = 0;              // its number among all that the engine's groups issued
   };
   struct Running {
-    std::shared_ptr<Ticket> ticket;
+    std::shared_ptr<OperationWork> work;
     Scratch::Block scratch;
     std::unique_ptr<Execution> execution;
     Scheduler::Id id = 0;
@@ -109,26 +109,26 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   WorkPtr submit(Message message, Status refused);
   std::uint64_t next_order() { return scheduling_->issued.fetch_add(1, std::memory_order_relaxed); }
   std::shared_ptr<Learning> learning_for(const Policy& policy) const;
-  StepLearner::Issued learn_from(const Call& call, Ticket& ticket);
+  StepLearner::Issued learn_from(const Call& call, OperationWork& work);
   void agree_on(std::shared_ptr<Agreement> agreement);
   bool make_change(const Change& change) RW_REQUIRES(runner_->mutex());
   bool busy_beside_calls() const RW_REQUIRES(runner_->mutex());  // with more than calls that run
   const std::string& traced_name() const { return options_.traced_as.empty() ? options_.name : options_.traced_as; }
-  std::shared_ptr<Ticket> new_ticket() const { return std::make_shared<Ticket>(origin_); }
+  std::shared_ptr<OperationWork> new_work() const { return std::make_shared<OperationWork>(origin_); }
   void take_submissions() RW_REQUIRES(runner_->mutex());
   void take_up(Submitted submitted) RW_REQUIRES(runner_->mutex());
   bool start_what_is_live(Status& failed) RW_REQUIRES(runner_->mutex());
   Status start(Submitted submitted) RW_REQUIRES(runner_->mutex());
   bool run(Status& failed) RW_REQUIRES(runner_->mutex());
-  Status hear_of_losses(bool moved) RW_REQUIRES(runner_->mutex());
-  Status look_after_exchange(TimePoint t) RW_REQUIRES(runner_->mutex());
+  Status check_losses(bool moved) RW_REQUIRES(runner_->mutex());
+  Status check_exchange(TimePoint t) RW_REQUIRES(runner_->mutex());
   ProgressReport desync() const RW_REQUIRES(runner_->mutex());
   void fail(Status why) RW_REQUIRES(runner_->mutex());  // the first counts; ends once the others have been told
-  bool end_if_told() RW_REQUIRES(runner_->mutex());
+  bool end_if_announced() RW_REQUIRES(runner_->mutex());
   void end(Status why) RW_REQUIRES(runner_->mutex());
   std::shared_future<std::string> ask(std::function<std::string()> question);
   bool is_answered() const RW_REQUIRES(runner_->mutex());
-  void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0) RW_REQUIRES(runner_->mutex());
+  void finish(OperationWork& work, Status status, int source = -1, std::size_t bytes = 0) RW_REQUIRES(runner_->mutex());
 
   // its end takes time, so it is not left to PeerStreams, which end under the lock
   const std::shared_ptr<Engine> engine_;
@@ -142,7 +142,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
 
   // These three are constant once the group is there.
   std::shared_ptr<const TicketOrigin> origin_, exchange_origin_;  // exchange_origin_: of operations on the exchange
-  std::shared_ptr<ShmQueue> line_;                                // null: no exchange
+  std::shared_ptr<ShmQueue> shm_queue_;                           // null: no exchange
 
   Mutex submissions_mutex_;
   std::deque<Submitted> submissions_ RW_GUARDED_BY(submissions_mutex_);
@@ -157,7 +157,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::unique_ptr<Planner> planner_ RW_GUARDED_BY(runner_->mutex());
   const std::shared_ptr<Scheduling> scheduling_;
   Scheduler* const scheduler_ RW_PT_GUARDED_BY(runner_->mutex());  // scheduling_'s
-  const Scheduler::Line first_line_;                               // of as many as there are classes
+  const Scheduler::QueueId first_queue_;                           // of as many as there are classes
   // what `auto` made of the policy; none: it is still listening
   std::optional<Change> change_ RW_GUARDED_BY(runner_->mutex());
   // the calls that are left in submissions_ wait until the ranks have agreed
@@ -173,7 +173,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   TimePoint quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
   TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};        // when something moved last
   Nanos compare_after_ RW_GUARDED_BY(runner_->mutex()) = kStandMost;  // of standing still
-  bool told_standing_ RW_GUARDED_BY(runner_->mutex()) = false;
+  bool published_progress_ RW_GUARDED_BY(runner_->mutex()) = false;
   // likewise, or ranks that the exchange waits for were looked for
   TimePoint exchange_quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
   std::uint64_t ended_on_exchange_ RW_GUARDED_BY(runner_->mutex()) = 0;     // as of the last pass

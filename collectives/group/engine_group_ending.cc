@@ -25,12 +25,12 @@ EngineGroup::~EngineGroup() {
     missed = failed_.ok() && busy();
     if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.report_failure(closed); });
   }
-  if (missed) answer_.wait_for(kTellMost);
+  if (missed) answer_.wait_for(kAnnounceMost);
   {
     const MutexLock held(runner_->mutex());
     if (failed_.ok()) end(failing_.ok() ? closed : failing_);
   }
-  if (told_standing_) runner_->run_in_background([place = place_] { place.withdraw_progress(); });
+  if (published_progress_) runner_->run_in_background([place = place_] { place.withdraw_progress(); });
   for (auto& callback : take_callbacks()) callback();
 }
 
@@ -55,7 +55,7 @@ bool EngineGroup::is_answered() const {
 // ---------------------------------------------------------------------------------------- under the runner's lock
 
 // A rank that was lost to another may owe us nothing just now: then only the store tells.
-Status EngineGroup::hear_of_losses(bool moved) {
+Status EngineGroup::check_losses(bool moved) {
   if (is_answered()) {
     const std::string heard = std::exchange(answer_, {}).get();
     if (!heard.empty()) return Status(Code::remote, Scope::session, heard);
@@ -66,7 +66,7 @@ Status EngineGroup::hear_of_losses(bool moved) {
     return {};
   }
   const TimePoint t = now();
-  if (line_) RW_TRY(look_after_exchange(t));
+  if (shm_queue_) RW_TRY(check_exchange(t));
   if (quiet_since_ == TimePoint{}) quiet_since_ = standing_since_ = t;
   if (answer_.valid() || t - quiet_since_ < kAskEvery) return {};
   quiet_since_ = t;
@@ -75,7 +75,7 @@ Status EngineGroup::hear_of_losses(bool moved) {
     return {};
   }
   compare_after_ *= 2;
-  told_standing_ = true;
+  published_progress_ = true;
   answer_ = ask([place = place_, own = desync()] {
     std::string said = place.first_failure();
     return said.empty() ? compare(place, own) : said;
@@ -97,17 +97,17 @@ ProgressReport EngineGroup::desync() const {
 
 // A rank that is gone, or does something else, posts nothing; and who does on the exchange what is due over streams
 // sends nothing. Asks no store, which may not answer.
-Status EngineGroup::look_after_exchange(TimePoint t) {
+Status EngineGroup::check_exchange(TimePoint t) {
   if (exchange_quiet_since_ == TimePoint{}) exchange_quiet_since_ = t;
   if (t - exchange_quiet_since_ < kAskEvery) return {};
   exchange_quiet_since_ = t;
-  RW_TRY(line_->look_at_awaited());
+  RW_TRY(shm_queue_->check_awaited());
   const auto streamed = std::ranges::find(running_, Priority::normal, &Running::priority);
-  if (streamed != running_.end()) RW_TRY(line_->look_at_streamed(streamed->fingerprint));
-  for (const int rank : line_->awaited()) {
-    const Status gone = peers_->look_for(rank);
+  if (streamed != running_.end()) RW_TRY(shm_queue_->check_streamed(streamed->fingerprint));
+  for (const int rank : shm_queue_->awaited()) {
+    const Status gone = peers_->check_peer(rank);
     // It may have posted and left in peace since we asked whom we wait for.
-    if (!gone.ok() && std::ranges::count(line_->awaited(), rank) > 0) return PeerStreams::lost(rank, gone);
+    if (!gone.ok() && std::ranges::count(shm_queue_->awaited(), rank) > 0) return PeerStreams::lost(rank, gone);
   }
   return {};
 }
@@ -117,11 +117,11 @@ Status EngineGroup::look_after_exchange(TimePoint t) {
 void EngineGroup::fail(Status why) {
   if (!failed_.ok() || !failing_.ok()) return;
   failing_ = std::move(why);
-  give_up_telling_ = now() + kTellMost;
+  give_up_telling_ = now() + kAnnounceMost;
   answer_ = ask([place = place_, failing = failing_] { return place.report_failure(failing); });
 }
 
-bool EngineGroup::end_if_told() {
+bool EngineGroup::end_if_announced() {
   if (!is_answered() && now() < give_up_telling_) return false;
   end(std::exchange(failing_, {}));
   return true;
@@ -138,20 +138,20 @@ void EngineGroup::end(Status why) {
   if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
   peers_.reset();
   for (Running& r : running_) {
-    finish(*r.ticket, failed_);
+    finish(*r.work, failed_);
     scheduler_->finish(r.id, now());
   }
   running_.clear();
-  if (line_)
-    for (const auto& ticket : line_->close()) finish(*ticket, failed_);
+  if (shm_queue_)
+    for (const auto& work : shm_queue_->close()) finish(*work, failed_);
   if (messages_)
-    for (const auto& ticket : messages_->abandon()) finish(*ticket, failed_);
+    for (const auto& work : messages_->abandon()) finish(*work, failed_);
   for (Submitted& held : held_) {
-    finish(*held.ticket, failed_);
+    finish(*held.work, failed_);
     scheduler_->finish(held.id, now());
   }
   held_.clear();
-  scheduler_->withdraw(first_line_, now());
+  scheduler_->withdraw(first_queue_, now());
   take_submissions();  // what waited for an agreement
 }
 
@@ -162,7 +162,7 @@ void EngineGroup::abort(const std::string& why) {
   std::shared_future<std::string> told;
   {
     const MutexLock held(runner_->mutex());
-    std::vector<int> awaited = line_ ? line_->awaited() : std::vector<int>();
+    std::vector<int> awaited = shm_queue_ ? shm_queue_->awaited() : std::vector<int>();
     if (awaited.empty() && !running_.empty()) awaited = running_.front().execution->awaited();
     const std::string whom =
         awaited.empty() ? "" : fmt::format(" (its oldest operation waits for rank {})", fmt::join(awaited, ", "));
@@ -170,7 +170,7 @@ void EngineGroup::abort(const std::string& why) {
     if (failing_.ok()) return;
     told = answer_;
   }
-  told.wait_for(kTellMost);
+  told.wait_for(kAnnounceMost);
   std::vector<std::function<void()>> callbacks;
   {
     const MutexLock held(runner_->mutex());

@@ -41,10 +41,10 @@ Result<Met> meet(Rendezvous& place, int rank, const Handle& own) {
     std::memcpy(all.handles.emplace_back().data(), theirs.data(), kHandleBytes);
     if (r < lowest && HostProof::open(theirs.substr(kHandleBytes))) lowest = r;
   }
-  RW_ASSIGN_OR_RETURN(const std::vector<std::string> lowest_told,
+  RW_ASSIGN_OR_RETURN(const std::vector<std::string> lowest_announced,
                       place.exchange("host", fmt::format("{}{}", lowest, place.keeps_store() ? kKeeps : "")));
   std::vector<int> lowest_of;
-  for (const std::string& text : lowest_told) {
+  for (const std::string& text : lowest_announced) {
     const int r = int(lowest_of.size());
     if (text.ends_with(kKeeps)) place.store_kept_by(r);
     int& first = lowest_of.emplace_back(-1);
@@ -92,8 +92,8 @@ Status come_together(std::shared_ptr<Engine> engine, Rendezvous& place, const Gr
   RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place, all.host_of));
   group->plan_by(Planner(costs, named));
   if (group->is_of_one_host()) {
-    RW_ASSIGN_OR_RETURN(auto line, share_exchange(*group, place, exchange, options.timeout, named));
-    group->use_exchange(std::move(line));
+    RW_ASSIGN_OR_RETURN(auto queue, share_exchange(*group, place, exchange, options.timeout, named));
+    group->use_exchange(std::move(queue));
   }
   RW_TRY(group->barrier({})->wait(options.timeout));  // all have read what there was to read
   place.tidy_up();

@@ -14,12 +14,12 @@ namespace railweave::collectives {
 Messages::Messages(PeerStreams& streams, int ranks, int first_channel, Done done)
     : streams_(streams), first_channel_(first_channel), done_(std::move(done)), peers_(std::size_t(ranks)) {}
 
-void Messages::end(Ticket& ticket, Status status, int source, std::size_t bytes) {
+void Messages::end(OperationWork& work, Status status, int source, std::size_t bytes) {
   --unfinished_;
-  done_(ticket, std::move(status), source, bytes);
+  done_(work, std::move(status), source, bytes);
 }
 
-void Messages::put(int to, const Envelope& envelope, const void* body, std::shared_ptr<Ticket> ends) {
+void Messages::put(int to, const Envelope& envelope, const void* body, std::shared_ptr<OperationWork> ends) {
   auto outbox = std::make_unique<Outbox>();
   outbox->data.resize(sizeof envelope + (envelope.has_body ? envelope.bytes : 0));
   std::memcpy(outbox->data.data(), &envelope, sizeof envelope);
@@ -29,12 +29,12 @@ void Messages::put(int to, const Envelope& envelope, const void* body, std::shar
   ++envelopes_;
 }
 
-void Messages::add(std::shared_ptr<Ticket> ticket, const Message& message) {
+void Messages::add(std::shared_ptr<OperationWork> work, const Message& message) {
   ++unfinished_;
   if (!message.sends) {
     for (int r = 0; r < int(peers_.size()); ++r)
       if (message.peer == kAnySource || message.peer == r) listen_to(r, kOffers);
-    Parcel wanted{std::move(ticket), message, 0};
+    Parcel wanted{std::move(work), message, 0};
     if (!claim_old_offer(wanted)) wanted_.push_back(std::move(wanted));
     return;
   }
@@ -45,10 +45,10 @@ void Messages::add(std::shared_ptr<Ticket> ticket, const Message& message) {
                  message.bytes,
                  message.bytes <= kInlineMax,
                  std::uint32_t(message.priority)};
-  if (offer.has_body) return put(message.peer, offer, message.source, std::move(ticket));
+  if (offer.has_body) return put(message.peer, offer, message.source, std::move(work));
   listen_to(message.peer, kClears);
   put(message.peer, offer, nullptr, nullptr);
-  peer.offered.emplace(offer.id, Parcel{std::move(ticket), message, offer.id});
+  peer.offered.emplace(offer.id, Parcel{std::move(work), message, offer.id});
 }
 
 Result<bool> Messages::advance() {
@@ -61,9 +61,9 @@ Result<bool> Messages::advance() {
       if (!did.ok()) return PeerStreams::lost(r, did.status());
       moved |= *did;
     }
-    RW_TRY(look_for_overfull(r, peer));
+    RW_TRY(find_overfull(r, peer));
   }
-  RW_TRY(look_for_missed());
+  RW_TRY(find_missed());
   return moved;
 }
 
@@ -74,7 +74,7 @@ const Status* Messages::Peer::gone() const {
 }
 
 // Its own error, not the group's, until something is wanted from a peer that is gone.
-Status Messages::look_for_missed() const {
+Status Messages::find_missed() const {
   const bool from_anyone = std::ranges::any_of(wanted_, [](const Parcel& p) { return p.message.peer == kAnySource; });
   bool somebody_left = false;
   int gone = -1;
@@ -98,7 +98,7 @@ bool Messages::wants(int rank, const Peer& peer) const {
 }
 
 // The receive may be followed by others that take the messages before its own: so it has some time.
-Status Messages::look_for_overfull(int rank, Peer& peer) {
+Status Messages::find_overfull(int rank, Peer& peer) {
   const auto waits = [&](const Parcel& p) { return p.message.peer == rank; };
   const auto wanted = peer.full() ? std::ranges::find_if(wanted_, waits) : wanted_.end();
   if (wanted == wanted_.end()) {
@@ -196,14 +196,14 @@ Status Messages::heard(int rank, Peer& peer, Channel channel, std::span<const st
   const std::span<const std::byte> body = data.subspan(sizeof envelope);
   if (envelope.has_body && envelope.bytes != body.size())
     return malformed("length of its body", body.size(), std::to_string(envelope.bytes));
-  if (channel == kClears) return heard_clear(peer, envelope);
+  if (channel == kClears) return on_clear(peer, envelope);
   if (envelope.priority >= std::uint32_t(kPriorities))
     return malformed("class", envelope.priority, fmt::format("less than {}", kPriorities));
-  heard_offer(rank, peer, {envelope, {body.begin(), body.end()}});
+  on_offer(rank, peer, {envelope, {body.begin(), body.end()}});
   return {};
 }
 
-Status Messages::heard_clear(Peer& peer, const Envelope& envelope) {
+Status Messages::on_clear(Peer& peer, const Envelope& envelope) {
   const auto sent = peer.offered.find(envelope.id);
   if (sent == peer.offered.end())
     return Status(Code::remote, Scope::session,
@@ -212,21 +212,21 @@ Status Messages::heard_clear(Peer& peer, const Envelope& envelope) {
   Parcel parcel = std::move(sent->second);
   peer.offered.erase(sent);
   if (envelope.bytes == 0) {  // it has no room, and tells its caller
-    end(*parcel.ticket, {});
+    end(*parcel.work, {});
     return {};
   }
   const auto priority = std::size_t(parcel.message.priority);
   std::deque<Body>& bodies = peer.bodies_out[priority];
   // grows along a stream
   if (!bodies.empty()) parcel.message.order = std::max(parcel.message.order, bodies.back().message.order);
-  bodies.push_back({std::move(parcel.ticket), parcel.message, parcel.message.bytes, nullptr});
+  bodies.push_back({std::move(parcel.work), parcel.message, parcel.message.bytes, nullptr});
   return {};
 }
 
 // ----------------------------------------------------------------------------------------------------------- matching
 // An offer that is kept was wanted by none of the receives there were; a receive that waits found none of the offers.
 
-void Messages::heard_offer(int rank, Peer& peer, Offer offer) {
+void Messages::on_offer(int rank, Peer& peer, Offer offer) {
   const auto wanted = std::ranges::find_if(wanted_, [&](const Parcel& p) {
     return p.message.tag == offer.envelope.tag && (p.message.peer == rank || p.message.peer == kAnySource);
   });
@@ -261,16 +261,16 @@ void Messages::claim(int rank, Peer& peer, const Offer& offer, Parcel& wanted) {
   if (!envelope.has_body)
     put(rank, {Envelope::clear, envelope.tag, envelope.id, fits ? envelope.bytes : 0, 0, 0}, nullptr, nullptr);
   if (!fits)
-    return end(*wanted.ticket,
+    return end(*wanted.work,
                Status(Code::truncated, Scope::request,
                       "a message of " + std::to_string(envelope.bytes) + " bytes from rank " + std::to_string(rank) +
                           " where there is room for " + std::to_string(wanted.message.bytes)),
                rank, envelope.bytes);
   if (envelope.has_body) {
     if (envelope.bytes > 0) std::memcpy(wanted.message.target, offer.body.data(), envelope.bytes);
-    return end(*wanted.ticket, {}, rank, envelope.bytes);
+    return end(*wanted.work, {}, rank, envelope.bytes);
   }
-  peer.bodies_in[envelope.priority].push_back({std::move(wanted.ticket), wanted.message, envelope.bytes, nullptr});
+  peer.bodies_in[envelope.priority].push_back({std::move(wanted.work), wanted.message, envelope.bytes, nullptr});
 }
 
 // ------------------------------------------------------------------------------------------------------------- bodies
@@ -298,7 +298,7 @@ Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
     while (!bodies.empty() && bodies.front().request != nullptr) {
       RW_ASSIGN_OR_RETURN(const Progress progress, stream.test(bodies.front().request));
       if (!progress.done) break;
-      end(*bodies.front().ticket, {}, bodies.front().message.sends ? -1 : rank, progress.bytes);
+      end(*bodies.front().work, {}, bodies.front().message.sends ? -1 : rank, progress.bytes);
       bodies.pop_front();
       moved = true;
     }
@@ -307,7 +307,7 @@ Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
   if (!out.empty()) {
     if (SendStream* stream = streams_.to(rank, channel, Priority(priority)).stream.get()) {
       for (const Body& b : out)
-        if (b.ticket->awaited()) stream->expedite(b.message.order);
+        if (b.work->awaited()) stream->expedite(b.message.order);
       RW_TRY(move(out, *stream, [&](Body& b) { return stream->post(b.message.source, b.bytes, 0, b.message.order); }));
     }
   }
@@ -320,16 +320,16 @@ Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
   return moved;
 }
 
-std::vector<std::shared_ptr<Ticket>> Messages::abandon() {
-  std::vector<std::shared_ptr<Ticket>> left;
-  for (Parcel& p : wanted_) left.push_back(std::move(p.ticket));
+std::vector<std::shared_ptr<OperationWork>> Messages::abandon() {
+  std::vector<std::shared_ptr<OperationWork>> left;
+  for (Parcel& p : wanted_) left.push_back(std::move(p.work));
   for (Peer& peer : peers_) {
     for (auto& outbox : peer.outboxes[kOffers])
       if (outbox->ends) left.push_back(std::move(outbox->ends));
-    for (auto& [id, parcel] : peer.offered) left.push_back(std::move(parcel.ticket));
+    for (auto& [id, parcel] : peer.offered) left.push_back(std::move(parcel.work));
     for (auto* classes : {&peer.bodies_out, &peer.bodies_in})
       for (auto& bodies : *classes)
-        for (Body& b : bodies) left.push_back(std::move(b.ticket));
+        for (Body& b : bodies) left.push_back(std::move(b.work));
   }
   unfinished_ = envelopes_ = 0;
   return left;

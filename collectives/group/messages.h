@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "collectives/exec/peer_streams.h"
-#include "collectives/group/ticket.h"
+#include "collectives/group/operation_work.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::collectives {
@@ -40,17 +40,17 @@ struct Message {
 
 class Messages {
  public:
-  // `done(ticket, status, source, bytes)` ends a message's ticket. Uses channels from `first_channel` on.
-  using Done = std::function<void(Ticket&, Status, int, std::size_t)>;
+  // `done(work, status, source, bytes)` ends a message's work. Uses channels from `first_channel` on.
+  using Done = std::function<void(OperationWork&, Status, int, std::size_t)>;
   Messages(PeerStreams& streams, int ranks, int first_channel, Done done);
 
-  void add(std::shared_ptr<Ticket> ticket, const Message& message);
+  void add(std::shared_ptr<OperationWork> work, const Message& message);
   // True: something moved. Errors name the rank.
   Result<bool> advance();
   // Messages are not over, or a peer waits for an envelope of ours.
   bool busy() const { return unfinished_ > 0 || envelopes_ > 0; }
-  // Every ticket that is not over, which are ours no longer.
-  std::vector<std::shared_ptr<Ticket>> abandon();
+  // Every work that is not over, which are ours no longer.
+  std::vector<std::shared_ptr<OperationWork>> abandon();
 
  private:
   static constexpr std::size_t kInlineMax = 8 * 1024;
@@ -67,17 +67,17 @@ class Messages {
     std::uint32_t priority = 0;  // offer: the body's Priority
   };
   struct Parcel {
-    std::shared_ptr<Ticket> ticket;
+    std::shared_ptr<OperationWork> work;
     Message message;
     std::uint64_t id = 0;
   };
   struct Outbox {
     std::vector<std::byte> data;
     Request* request = nullptr;
-    std::shared_ptr<Ticket> ends;  // over with it: its body rides in here
+    std::shared_ptr<OperationWork> ends;  // over with it: its body rides in here
   };
   struct Body {
-    std::shared_ptr<Ticket> ticket;
+    std::shared_ptr<OperationWork> work;
     Message message;
     std::size_t bytes = 0;
     Request* request = nullptr;
@@ -106,7 +106,7 @@ class Messages {
     bool full() const { return unclaimed_bytes >= kUnclaimedBytesMax || offers.size() >= kUnclaimedMax; }
   };
 
-  void put(int to, const Envelope& envelope, const void* body, std::shared_ptr<Ticket> ends);
+  void put(int to, const Envelope& envelope, const void* body, std::shared_ptr<OperationWork> ends);
   Result<bool> write(int rank, Peer& peer);
   Result<bool> write(int rank, Peer& peer, Channel channel);
   void listen_to(int rank, Channel channel);
@@ -114,15 +114,15 @@ class Messages {
   Result<bool> listen(int rank, Peer& peer, Channel channel);
   Result<bool> move_bodies(int rank, Peer& peer);
   Result<bool> move_bodies(int rank, Peer& peer, int priority);
-  Status look_for_missed() const;
+  Status find_missed() const;
   bool wants(int rank, const Peer& peer) const;
-  Status look_for_overfull(int rank, Peer& peer);
+  Status find_overfull(int rank, Peer& peer);
   Status heard(int rank, Peer& peer, Channel channel, std::span<const std::byte> data);
-  void heard_offer(int rank, Peer& peer, Offer offer);
-  Status heard_clear(Peer& peer, const Envelope& envelope);
+  void on_offer(int rank, Peer& peer, Offer offer);
+  Status on_clear(Peer& peer, const Envelope& envelope);
   bool claim_old_offer(Parcel& wanted);
   void claim(int rank, Peer& peer, const Offer& offer, Parcel& wanted);
-  void end(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0);
+  void end(OperationWork& work, Status status, int source = -1, std::size_t bytes = 0);
 
   PeerStreams& streams_;
   const int first_channel_;

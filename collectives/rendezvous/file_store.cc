@@ -22,7 +22,7 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr Nanos kLookEvery = std::chrono::milliseconds(2);
+constexpr Nanos kPollEvery = std::chrono::milliseconds(2);
 
 // A file per key. Written beside it and renamed, so that a reader sees all of a value or nothing.
 class FileStore final : public Store {
@@ -59,7 +59,7 @@ class FileStore final : public Store {
       if (now() >= give_up)
         return Status(Code::timed_out, Scope::engine,
                       fmt::format("nobody set '{}' in {} within {:g} s", key, folder_, double(timeout.count()) / 1e9));
-      std::this_thread::sleep_for(std::min<Nanos>(kLookEvery, give_up - now()));
+      std::this_thread::sleep_for(std::min<Nanos>(kPollEvery, give_up - now()));
     }
   }
 

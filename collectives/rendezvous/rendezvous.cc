@@ -58,7 +58,7 @@ Status Rendezvous::arrive() {
 }
 
 void Rendezvous::record_abort(const Status& why, const std::string& id) {
-  (void)store_->tell(key("verdict"), id + kind_of(why) + why.message());
+  (void)store_->publish(key("verdict"), id + kind_of(why) + why.message());
 }
 
 Status Rendezvous::abort_reason() const {
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, c
       return value.ok();
     });
     if (missing.empty() && differs.ok()) {
-      if (!came_) came_ = std::make_shared<const Told>(Told{what, values});
+      if (!came_) came_ = std::make_shared<const Announced>(Announced{what, values});
       return values;
     }
     RW_TRY(abort_reason());  // who found out first said it
@@ -189,7 +189,7 @@ std::string Rendezvous::report_failure(const Status& why) const {
   if (const std::string before = first_failure(); !before.empty()) return before;
   const std::string own = fmt::format("rank {} ", options_.rank);  // who speaks of itself needs no other name
   const bool of_itself = why.message().starts_with(own);
-  const Status told = store_->tell(key("lost"), epoch_ + (of_itself ? "" : own + "reports: ") + why.message());
+  const Status told = store_->publish(key("lost"), epoch_ + (of_itself ? "" : own + "reports: ") + why.message());
   if (told.ok()) return why.message();
   if (const std::string before = first_failure(); !before.empty()) return before;  // said while the store ended
   // Nobody could tell us why the one that we lost had left: as far as we know, for the loss of who kept the store.

@@ -74,12 +74,12 @@ class Rendezvous {
   const Group::Options options_;
   std::shared_ptr<const RankClaim> claim_;
   std::vector<std::string> reported_;
-  struct Told {
+  struct Announced {
     std::string what;
     std::vector<std::string> values;
   };
-  std::shared_ptr<const Told> came_;  // what all told first: of each try something else
-  std::string old_abort_reason_;      // which one, of those who met here before us
+  std::shared_ptr<const Announced> came_;  // what all told first: of each try something else
+  std::string old_abort_reason_;           // which one, of those who met here before us
   int keeper_ = -1;
   std::string epoch_;  // drawn by rank 0: a later group of this name is another
 };

@@ -29,7 +29,7 @@ class Store {
 
   // --- what not every store can do
   // set(), and sent to all who are connected: they can get() it though the store be gone by then. Else just set().
-  virtual Status tell(const std::string& key, const std::string& value) { return set(key, value); }
+  virtual Status publish(const std::string& key, const std::string& value) { return set(key, value); }
   // Ours until we have released it as often as claimed, or this Store or its process ends; again is fine. Errors:
   // exhausted, somebody else who is there holds it. Where it cannot be known who is there: OK.
   virtual Status claim(const std::string&) { return {}; }

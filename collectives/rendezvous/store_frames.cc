@@ -42,7 +42,7 @@ std::optional<StoreNews> decode_news(const std::string& frame) {
   if (frame.size() < 5) return std::nullopt;
   StoreNews news;
   news.kind = StoreNews::Kind(frame[0]);
-  if (news.kind < StoreNews::Kind::told || news.kind > StoreNews::Kind::ended) return std::nullopt;
+  if (news.kind < StoreNews::Kind::published || news.kind > StoreNews::Kind::ended) return std::nullopt;
   const std::size_t key_bytes = take_u32(frame, 1);
   if (key_bytes > frame.size() - 5) return std::nullopt;
   news.key = frame.substr(5, key_bytes);

@@ -17,7 +17,7 @@ inline constexpr std::size_t kFrameBytesMax = 128 * 1024;
 struct StoreRequest {
   // tell: set, and news to all. claim: not found when another client holds the key; free again once that one is gone,
   // or has released it as often as it was claimed. release: has no answer.
-  enum class Kind : std::uint8_t { set = 1, get = 2, remove = 3, tell = 4, claim = 5, release = 6 };
+  enum class Kind : std::uint8_t { set = 1, get = 2, remove = 3, publish = 4, claim = 5, release = 6 };
   Kind kind = Kind::get;
   std::uint32_t timeout_ms = 0;
   std::string key, value;
@@ -28,7 +28,7 @@ std::string encode_answer(bool found, std::string_view value);
 
 struct StoreNews {
   // ended: the server leaves in order, and says no more.
-  enum class Kind : std::uint8_t { told = 2, untold = 3, ended = 4 };
+  enum class Kind : std::uint8_t { published = 2, withdrawn = 3, ended = 4 };
   Kind kind = Kind::ended;
   std::string key, value;
 };

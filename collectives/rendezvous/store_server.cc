@@ -62,7 +62,7 @@ void StoreServer::loop() {
     auto seen = watched.begin() + 2;
     for (Client& c : clients_) {
       if (seen->revents & POLLOUT) write_out(c);
-      if (seen->revents & (POLLIN | POLLHUP | POLLERR)) hear(c);
+      if (seen->revents & (POLLIN | POLLHUP | POLLERR)) receive(c);
       ++seen;
     }
     if (watched[1].revents != 0) accept_clients();
@@ -93,7 +93,7 @@ bool StoreServer::make_place() {
   return true;
 }
 
-void StoreServer::hear(Client& client) {
+void StoreServer::receive(Client& client) {
   char part[16 * 1024];
   const ssize_t n = ::recv(client.fd.get(), part, sizeof part, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -115,16 +115,17 @@ void StoreServer::hear(Client& client) {
 void StoreServer::serve(Client& client, const StoreRequest& request) {
   switch (request.kind) {
     case StoreRequest::Kind::set: set(request); return answer(client, true, "");
-    case StoreRequest::Kind::tell:
+    case StoreRequest::Kind::publish:
       set(request);
       reported_.insert(request.key);
-      send_news({StoreNews::Kind::told, request.key, request.value});  // before the teller goes on, and perhaps ends
+      send_news(
+          {StoreNews::Kind::published, request.key, request.value});  // before the teller goes on, and perhaps ends
       return answer(client, true, "");
     case StoreRequest::Kind::claim: return answer(client, claim(client, request.key), "");
     case StoreRequest::Kind::release: return release(client, request.key);
     case StoreRequest::Kind::remove:
       values_.erase(request.key);
-      if (reported_.erase(request.key) > 0) send_news({StoreNews::Kind::untold, request.key, ""});
+      if (reported_.erase(request.key) > 0) send_news({StoreNews::Kind::withdrawn, request.key, ""});
       return answer(client, true, "");
     case StoreRequest::Kind::get:
       if (const auto it = values_.find(request.key); it != values_.end()) return answer(client, true, it->second);

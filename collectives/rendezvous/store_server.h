@@ -55,7 +55,7 @@ class StoreServer {
   void loop();
   void accept_clients();
   bool make_place();
-  void hear(Client& client);
+  void receive(Client& client);
   void serve(Client& client, const StoreRequest& request);
   bool claim(const Client& client, const std::string& key);
   void release(const Client& client, const std::string& key);

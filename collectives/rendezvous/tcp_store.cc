@@ -58,8 +58,8 @@ class TcpStore final : public Store {
   }
 
   Status remove(const std::string& key) override { return ask({StoreRequest::Kind::remove, 0, key, ""}).status(); }
-  Status tell(const std::string& key, const std::string& value) override {
-    return ask({StoreRequest::Kind::tell, 0, key, value}).status();
+  Status publish(const std::string& key, const std::string& value) override {
+    return ask({StoreRequest::Kind::publish, 0, key, value}).status();
   }
   Status claim(const std::string& key) override {
     RW_ASSIGN_OR_RETURN(const std::string answer, ask({StoreRequest::Kind::claim, 0, key, ""}));
@@ -82,10 +82,10 @@ class TcpStore final : public Store {
   struct Talk {
     FairMutex turn;  // one question at a time
     std::string inbox RW_GUARDED_BY(turn);
-    std::string outbox RW_GUARDED_BY(turn);                       // releases, then the question
-    std::map<std::string, std::string> told RW_GUARDED_BY(turn);  // by key; what was sent to all
-    bool ended RW_GUARDED_BY(turn) = false;                       // the server left in order
-    Status broken RW_GUARDED_BY(turn);                            // the first failure sticks
+    std::string outbox RW_GUARDED_BY(turn);                            // releases, then the question
+    std::map<std::string, std::string> published RW_GUARDED_BY(turn);  // by key; what was sent to all
+    bool ended RW_GUARDED_BY(turn) = false;                            // the server left in order
+    Status broken RW_GUARDED_BY(turn);                                 // the first failure sticks
 
     Mutex released_mutex;                                             // inside `turn`
     std::vector<std::string> released RW_GUARDED_BY(released_mutex);  // the server has not heard of it yet
@@ -110,13 +110,13 @@ class TcpStore final : public Store {
   Result<std::string> ask_in_turn(const StoreRequest& request, Nanos patience) {
     const Turn turn(talk_->turn);
     const bool gets = request.kind == StoreRequest::Kind::get;
-    hear_news();
-    if (gets && talk_->told.contains(request.key)) return encode_found(talk_->told.at(request.key));
+    on_updates();
+    if (gets && talk_->published.contains(request.key)) return encode_found(talk_->published.at(request.key));
     if (!talk_->broken.ok()) return talk_->broken;
     auto answer = exchange(encode(request), now() + patience + kGrace);
     if (answer.ok()) return answer;
     talk_->broken = answer.status();
-    if (gets && talk_->told.contains(request.key)) return encode_found(talk_->told.at(request.key));
+    if (gets && talk_->published.contains(request.key)) return encode_found(talk_->published.at(request.key));
     return answer;
   }
 
@@ -147,7 +147,7 @@ class TcpStore final : public Store {
 
   // --- in turn
   // What has come so far.
-  void hear_news() RW_REQUIRES(talk_->turn) {
+  void on_updates() RW_REQUIRES(talk_->turn) {
     while (talk_->broken.ok()) {
       auto read = read_some();
       if (!read.ok()) talk_->broken = read.status();
@@ -187,8 +187,8 @@ class TcpStore final : public Store {
     while (auto frame = take_frame(talk_->inbox)) {
       const auto news = decode_news(*frame);
       if (!news) return frame;
-      if (news->kind == StoreNews::Kind::told) talk_->told[news->key] = news->value;
-      if (news->kind == StoreNews::Kind::untold) talk_->told.erase(news->key);
+      if (news->kind == StoreNews::Kind::published) talk_->published[news->key] = news->value;
+      if (news->kind == StoreNews::Kind::withdrawn) talk_->published.erase(news->key);
       talk_->ended |= news->kind == StoreNews::Kind::ended;
     }
     return std::nullopt;

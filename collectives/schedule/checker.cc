@@ -1,8 +1,8 @@
 #include "collectives/schedule/checker.h"
 
-#include "collectives/schedule/proof/execution.h"
 #include "collectives/schedule/proof/races.h"
 #include "collectives/schedule/proof/shape.h"
+#include "collectives/schedule/proof/symbolic_execution.h"
 
 namespace railweave::collectives {
 
@@ -15,7 +15,7 @@ Status check(std::span<const Problem> problems, std::span<const Schedule> schedu
     if (Status status = proof::check_shape(problems[rank], schedules[rank]); !status.ok()) return status;
     if (Status status = proof::check_races(problems[rank], schedules[rank]); !status.ok()) return status;
   }
-  return proof::Execution(problems, schedules, options.window).run();
+  return proof::SymbolicExecution(problems, schedules, options.window).run();
 }
 
 }  // namespace railweave::collectives

@@ -24,12 +24,12 @@ void Scheduler::open_to_proposals(TimePoint now) {
   follow_proposals(now);
 }
 
-void Scheduler::propose(Line by, std::size_t step_bytes, const Window& window, TimePoint now) {
+void Scheduler::propose(QueueId by, std::size_t step_bytes, const Window& window, TimePoint now) {
   proposals_[by] = {step_bytes, window};
   if (open_) follow_proposals(now);
 }
 
-void Scheduler::withdraw(Line by, TimePoint now) {
+void Scheduler::withdraw(QueueId by, TimePoint now) {
   if (proposals_.erase(by) > 0 && open_) follow_proposals(now);
 }
 
@@ -54,15 +54,15 @@ std::uint64_t Scheduler::lead(Priority priority) const {
   return 0;
 }
 
-Scheduler::Id Scheduler::issue(Line line, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now,
+Scheduler::Id Scheduler::issue(QueueId queue, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now,
                                Lead lead_bytes) {
   const Id id = next_id_++;
   if (off() || bytes < kSmallBytes) return id;
-  LineState& state = lines_[line];
+  QueueState& state = queues_[queue];
   ++state.operations;
   largest_bytes_ = std::max(largest_bytes_, bytes);
   state.last_key = std::max(state.last_key, at + lead_bytes.value_or(lead(priority)));
-  operations_[id] = {state.last_key, line, bytes, now, false};
+  operations_[id] = {state.last_key, queue, bytes, now, false};
   choose(now);
   return id;
 }
@@ -76,31 +76,31 @@ void Scheduler::moved(Id id, TimePoint now) {
   const auto found = operations_.find(id);
   if (found == operations_.end()) return;
   found->second.moved_at = now;
-  LineState& line = lines_[found->second.line];
-  if (line.turn == 0) return;
-  line.turn = 0;
+  QueueState& queue = queues_[found->second.queue];
+  if (queue.turn == 0) return;
+  queue.turn = 0;
   choose(now);
 }
 
 void Scheduler::finish(Id id, TimePoint now) {
   const auto found = operations_.find(id);
   if (found == operations_.end()) return;
-  const auto line = lines_.find(found->second.line);
-  assert(line != lines_.end() && line->second.operations > 0);
+  const auto queue = queues_.find(found->second.queue);
+  assert(queue != queues_.end() && queue->second.operations > 0);
   operations_.erase(found);
-  if (--line->second.operations == 0) lines_.erase(line);
+  if (--queue->second.operations == 0) queues_.erase(queue);
   choose(now);
 }
 
 bool Scheduler::pass_turn(TimePoint now) {
   if (held_ == 0) return false;
-  std::map<Line, TimePoint> moved_at;  // of lines that have live operations: when one of these moved last
+  std::map<QueueId, TimePoint> moved_at;  // of queues that have live operations: when one of these moved last
   for (const auto& [id, operation] : operations_)
-    if (operation.live) moved_at[operation.line] = std::max(moved_at[operation.line], operation.moved_at);
+    if (operation.live) moved_at[operation.queue] = std::max(moved_at[operation.queue], operation.moved_at);
   bool stalled = false;
-  for (const auto& [line, moved] : moved_at) {
+  for (const auto& [queue, moved] : moved_at) {
     if (now - moved < kStallMost) continue;
-    lines_[line].turn = ++turns_;
+    queues_[queue].turn = ++turns_;
     stalled = true;
   }
   return stalled && choose(now);
@@ -110,7 +110,7 @@ std::vector<std::pair<Scheduler::Id, const Scheduler::Operation*>> Scheduler::in
   std::vector<std::pair<Id, const Operation*>> order;
   for (const auto& [id, operation] : operations_) order.emplace_back(id, &operation);
   std::ranges::sort(order, {}, [this](const auto& entry) {
-    return std::tuple(lines_.at(entry.second->line).turn, entry.second->key, entry.first);
+    return std::tuple(queues_.at(entry.second->queue).turn, entry.second->key, entry.first);
   });
   return order;
 }
@@ -118,8 +118,8 @@ std::vector<std::pair<Scheduler::Id, const Scheduler::Operation*>> Scheduler::in
 std::vector<Scheduler::Standing> Scheduler::standings() const {
   std::vector<Standing> all;
   for (const auto& [id, operation] : in_order()) {
-    const LineState& line = lines_.at(operation->line);
-    all.push_back({id, operation->live, line.turn > 0, operation->key, line.last_key, operation->moved_at});
+    const QueueState& queue = queues_.at(operation->queue);
+    all.push_back({id, operation->live, queue.turn > 0, operation->key, queue.last_key, operation->moved_at});
   }
   return all;
 }

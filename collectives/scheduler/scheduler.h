@@ -21,7 +21,7 @@ namespace railweave::collectives {
 
 class Scheduler {
  public:
-  using Line = std::uint64_t;  // one group's operations of one class; numbered by the caller
+  using QueueId = std::uint64_t;  // one group's operations of one class; numbered by the caller
   using Id = std::uint64_t;
   using Lead = std::optional<std::uint64_t>;  // of a key, in bytes issued; none: its class's
 
@@ -39,17 +39,17 @@ class Scheduler {
   void open_to_proposals(TimePoint now);
   bool open() const { return open_; }
   // By a group whose steps move so many bytes; of several that of the most bytes counts (of equals the smallest `by`).
-  // `by`: the group's first line. Where a window was set, that one holds.
-  void propose(Line by, std::size_t step_bytes, const Window& window, TimePoint now);
+  // `by`: the group's first queue. Where a window was set, that one holds.
+  void propose(QueueId by, std::size_t step_bytes, const Window& window, TimePoint now);
   // What that group learned holds no longer.
-  void withdraw(Line by, TimePoint now);
+  void withdraw(QueueId by, TimePoint now);
   // Everything is live.
   bool off() const { return window_ == Window{}; }
 
   // `bytes`: what the operation moves, the same on every rank. `at`: the bytes of what the program issued before it and
   // that counts ("V" in docs/internals/scheduler.md). While off, and for less than kSmallBytes, the id counts nothing:
   // always live, moved() and finish() do nothing.
-  Id issue(Line line, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead = {});
+  Id issue(QueueId queue, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead = {});
   // False: post nothing new. May change with every call below.
   bool live(Id id) const;
   // A step of it ended: live or held.
@@ -63,9 +63,9 @@ class Scheduler {
   struct Standing {
     Id id = 0;
     bool live = false;
-    bool waits_for_turn = false;  // its line had stalled and moved nothing since
-    std::uint64_t key = 0;        // goes first where neither line waits for its turn: the smaller
-    std::uint64_t line_key = 0;   // its line's last: what is issued to that later has none that is smaller
+    bool waits_for_turn = false;  // its queue had stalled and moved nothing since
+    std::uint64_t key = 0;        // goes first where neither queue waits for its turn: the smaller
+    std::uint64_t queue_key = 0;  // its queue's last: what is issued to that later has none that is smaller
     TimePoint moved_at{};         // live: by moved(), or when it became so
     friend auto operator<=>(const Standing&, const Standing&) = default;
   };
@@ -81,12 +81,12 @@ class Scheduler {
  private:
   struct Operation {
     std::uint64_t key = 0;  // in bytes issued: the smaller goes first
-    Line line = 0;
+    QueueId queue = 0;
     std::size_t bytes = 0;
     TimePoint moved_at{};
     bool live = false;
   };
-  struct LineState {
+  struct QueueState {
     std::uint64_t last_key = 0;
     // 0: in the order of keys; else it stalled, and waits behind those of a smaller turn
     std::uint64_t turn = 0;
@@ -104,10 +104,10 @@ class Scheduler {
 
   Window window_;
   bool open_ = false;  // to proposals
-  std::map<Line, Proposal> proposals_;
-  std::map<Id, Operation> operations_;  // unfinished ones that count
-  std::map<Line, LineState> lines_;     // of these
-  std::size_t largest_bytes_ = 0;       // of an operation so far
+  std::map<QueueId, Proposal> proposals_;
+  std::map<Id, Operation> operations_;    // unfinished ones that count
+  std::map<QueueId, QueueState> queues_;  // of these
+  std::size_t largest_bytes_ = 0;         // of an operation so far
   std::uint64_t turns_ = 0;
   Id next_id_ = 1;
   std::size_t held_ = 0;

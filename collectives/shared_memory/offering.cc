@@ -17,26 +17,26 @@ bool Offering::wanted() const {
 
 void Offering::posted(std::size_t bytes, Nanos took) {
   put_.sample(bytes, took);
-  tell();
+  announce();
 }
 
 void Offering::copied(int from, std::size_t bytes, Nanos took) {
-  choice_.hear_writer(double(exchange_.copying(from).put_cost_ps) / kPsPerNs);
+  choice_.on_writer_speed(double(exchange_.copying(from).put_cost_ps) / kPsPerNs);
   choice_.sample(false, bytes, took);
-  tell();
+  announce();
 }
 
 void Offering::read(std::size_t bytes, Nanos took) {
   choice_.sample(true, bytes, took);
-  tell();
+  announce();
 }
 
 // Little that changes is told, since it takes the line of `read` from the others.
-void Offering::tell() {
+void Offering::announce() {
   const ShmExchange::Copying now{choice_.wants_fetch(), std::uint32_t(std::min(put_.ns_per_byte() * kPsPerNs, 1e9))};
   if (now.wants_offers == reported_.wants_offers && now.put_cost_ps / 16 == reported_.put_cost_ps / 16) return;
   reported_ = now;
-  exchange_.tell_copying(now);
+  exchange_.publish_copying(now);
 }
 
 }  // namespace railweave::collectives

@@ -26,7 +26,7 @@ class Offering {
   void read(std::size_t bytes, Nanos took);
 
  private:
-  void tell();
+  void announce();
 
   ShmExchange& exchange_;
   CopyCost put_;

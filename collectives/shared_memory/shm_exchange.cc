@@ -61,9 +61,9 @@ bool ShmExchange::is_there(int rank, std::uint64_t number) const {
 ShmExchange::Contribution ShmExchange::posted(int rank, std::uint64_t number) const {
   const ShmSlot& theirs = slot(rank, number);
   // once: it may change under a rogue's hand
-  const std::uint32_t told = __atomic_load_n(&theirs.bytes, __ATOMIC_RELAXED);
-  const std::size_t bytes = std::min<std::size_t>(told & ~ShmSlot::kOffered, ShmSlot::kBytesMax);
-  if ((told & ShmSlot::kOffered) != 0) {
+  const std::uint32_t announced_bytes = __atomic_load_n(&theirs.bytes, __ATOMIC_RELAXED);
+  const std::size_t bytes = std::min<std::size_t>(announced_bytes & ~ShmSlot::kOffered, ShmSlot::kBytesMax);
+  if ((announced_bytes & ShmSlot::kOffered) != 0) {
     const std::byte* there = nullptr;
     std::memcpy(&there, theirs.in_line, sizeof there);
     return {theirs.fingerprint.load(std::memory_order_relaxed), {there, bytes}, theirs.counts_hash, true};
@@ -94,7 +94,7 @@ Fingerprint ShmExchange::header(int rank, std::uint64_t number) const {
 
 void ShmExchange::done_with(std::uint64_t number) { column(rank_).read.store(number + 1, std::memory_order_release); }
 
-void ShmExchange::tell_copying(const Copying& how) {
+void ShmExchange::publish_copying(const Copying& how) {
   column(rank_).wants_offers.store(how.wants_offers, std::memory_order_relaxed);
   column(rank_).put_cost_ps.store(how.put_cost_ps, std::memory_order_relaxed);
 }
@@ -104,10 +104,10 @@ ShmExchange::Copying ShmExchange::copying(int rank) const {
           column(rank).put_cost_ps.load(std::memory_order_relaxed)};
 }
 
-void ShmExchange::tell_issued(const Issued& call) {
+void ShmExchange::publish_issued(const Issued& call) {
   ShmColumn::Issued& place = issued_place(rank_, call.fingerprint);
   const std::uint64_t what =
-      told(call.bytes) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_exchange) << 63;
+      announced_bytes(call.bytes) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_exchange) << 63;
   place.fingerprint.store(0, std::memory_order_relaxed);
   place.what.store(what, std::memory_order_release);  // whoever sees it does not see the old fingerprint
   place.fingerprint.store(call.fingerprint, std::memory_order_release);
@@ -118,7 +118,7 @@ ShmExchange::Issued ShmExchange::issued(int rank, Fingerprint number) const {
   const Fingerprint found = place.fingerprint.load(std::memory_order_acquire);
   const std::uint64_t what = place.what.load(std::memory_order_acquire);
   if (place.fingerprint.load(std::memory_order_relaxed) != found || number_of(found) != number_of(number)) return {};
-  return {found, what & kToldMax, std::uint32_t(what >> 32 & kHashMask), what >> 63 != 0};
+  return {found, what & kAnnouncedMax, std::uint32_t(what >> 32 & kHashMask), what >> 63 != 0};
 }
 
 }  // namespace railweave::collectives

@@ -59,22 +59,22 @@ class ShmExchange {
 
   struct Issued {
     Fingerprint fingerprint = 0;  // with the call's number in it; 0: not known
-    std::uint64_t bytes = 0;      // as told() says
+    std::uint64_t bytes = 0;      // as announced_bytes() says
     std::uint32_t counts_hash = 0;
     bool on_exchange = false;  // else over streams
   };
   // So many bytes, as the others are told: the most stands for more, too.
-  static constexpr std::uint64_t kToldMax = 0xffff'ffff;
-  static std::uint64_t told(std::uint64_t bytes) { return std::min(bytes, kToldMax); }
+  static constexpr std::uint64_t kAnnouncedMax = 0xffff'ffff;
+  static std::uint64_t announced_bytes(std::uint64_t bytes) { return std::min(bytes, kAnnouncedMax); }
   struct Copying {
     bool wants_offers = false;      // of what the others have
     std::uint32_t put_cost_ps = 0;  // of a byte that it copies into a slot; 0: not known
   };
   // Tells how this rank finds copying.
-  void tell_copying(const Copying& how);
+  void publish_copying(const Copying& how);
   Copying copying(int rank) const;
   // Tells what our call of the number in its fingerprint is.
-  void tell_issued(const Issued& call);
+  void publish_issued(const Issued& call);
   // What `rank` told of its call of that fingerprint's number; unknown, too, where it is too long ago or still to come.
   Issued issued(int rank, Fingerprint number) const;
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "collectives/group/ticket.h"
+#include "collectives/group/operation_work.h"
 #include "collectives/schedule/algorithm_choice.h"
 #include "collectives/shared_memory/pieces.h"
 
@@ -15,10 +15,10 @@ namespace railweave::collectives {
 namespace {
 
 // of attend(): tens of microseconds where nobody else wants the core, and nothing moves
-constexpr int kLooks = 400;
-constexpr int kLooksAtOnce = 25;  // of these, without giving the core away
-constexpr int kLooksBetweenClocks = 16;
-constexpr int kLooksOfAMove = 100;  // what one that moved something counts for: others are to be driven, too
+constexpr int kPolls = 400;
+constexpr int kPollsAtOnce = 25;  // of these, without giving the core away
+constexpr int kPollsBetweenClocks = 16;
+constexpr int kPollsOfAMove = 100;  // what one that moved something counts for: others are to be driven, too
 constexpr int kTurns = 4;           // of advance(): a large operation must not keep who issues the next one
 
 // ShmQueue::missing_: rank + 1 in the lowest byte, the operation above.
@@ -58,27 +58,27 @@ void ShmQueue::count_from(std::uint64_t number) {
   next_ = number;
 }
 
-std::uint64_t ShmQueue::tell_issued(const Call& call) {
+std::uint64_t ShmQueue::publish_issued(const Call& call) {
   const MutexLock lock(mutex_);
-  exchange_.tell_issued(
+  exchange_.publish_issued(
       {fingerprint(call, next_), due_bytes(call.problem, exchange_.rank()), counts_hash(call.problem), false});
   return next_++;
 }
 
-bool ShmQueue::add(const std::shared_ptr<Ticket>& ticket, Call& call) {
+bool ShmQueue::add(const std::shared_ptr<OperationWork>& work, Call& call) {
   const std::uint32_t hash = counts_hash(call.problem);
   const MutexLock lock(mutex_);
   if (closed_) return false;
   const Fingerprint print = fingerprint(call, next_++);
   if (trace::on()) {
-    ticket->issued(print, call.most_bytes(), call.hints.priority);
-    ticket->live();
+    work->issued(print, call.most_bytes(), call.hints.priority);
+    work->live();
   }
-  exchange_.tell_issued({print, due_bytes(call.problem, exchange_.rank()), hash, true});
+  exchange_.publish_issued({print, due_bytes(call.problem, exchange_.rank()), hash, true});
   const std::size_t count = pieces(call);
   const bool may_be = neighbours_ && may_be_offered(call);
   const bool offered = may_be && offering_.wanted() && Neighbours::readable(to_post(call));
-  waiting_.push_back({.ticket = ticket,
+  waiting_.push_back({.work = work,
                       .call = std::move(call),
                       .fingerprint = print,
                       .counts_hash = hash,
@@ -112,17 +112,17 @@ bool ShmQueue::advance(Callbacks& callbacks) {
   return moved;
 }
 
-void ShmQueue::attend(const Ticket& ticket, TimePoint deadline, Callbacks& callbacks) {
-  for (int looks = 0; looks < kLooks; ++looks) {
+void ShmQueue::attend(const OperationWork& work, TimePoint deadline, Callbacks& callbacks) {
+  for (int polls = 0; polls < kPolls; ++polls) {
     const std::uint64_t missing = missing_.load(std::memory_order_relaxed);
     const bool looked = missing == 0 || is_there(rank_of(missing), operation_of(missing));
     const bool moved = looked && advance(callbacks);
-    if (ticket.over() || !callbacks.empty()) return;
-    if ((moved || looks % kLooksBetweenClocks == 0) && now() >= deadline) return;
+    if (work.over() || !callbacks.empty()) return;
+    if ((moved || polls % kPollsBetweenClocks == 0) && now() >= deadline) return;
     if (moved) {
-      looks += kLooksOfAMove - 1;
+      polls += kPollsOfAMove - 1;
     } else {
-      looks < kLooksAtOnce ? pause_briefly() : void(::sched_yield());
+      polls < kPollsAtOnce ? pause_briefly() : void(::sched_yield());
     }
   }
 }
@@ -150,7 +150,7 @@ bool ShmQueue::complete_oldest(Callbacks& callbacks) {
   Waiting& oldest = waiting_.front();
   const bool took = oldest.done < oldest.posted && take_piece(oldest);
   if (oldest.done < oldest.pieces || (oldest.offered && !exchange_.read_by_all(first_ - 1))) return took;
-  for (auto& callback : oldest.ticket->finish({})) callbacks.push_back(std::move(callback));
+  for (auto& callback : oldest.work->finish({})) callbacks.push_back(std::move(callback));
   waiting_.pop_front();
   --next_to_post_;
   ++over_;
@@ -255,7 +255,7 @@ Status ShmQueue::check_issued(int rank, const Waiting& ours) const {
   if (theirs.fingerprint == 0) return {};
   if (theirs.fingerprint != ours.fingerprint) return another(rank, difference(theirs.fingerprint, ours.fingerprint));
   const std::size_t due = due_bytes(ours.call.problem, rank);
-  if (theirs.bytes != ShmExchange::told(due))
+  if (theirs.bytes != ShmExchange::announced_bytes(due))
     return another(rank, fmt::format("one of {} bytes where {} were due", theirs.bytes, due));
   return theirs.counts_hash == ours.counts_hash && theirs.on_exchange ? Status() : another(rank, kOtherCounts);
 }
@@ -283,7 +283,7 @@ Status ShmQueue::failure() const {
   return failure_;
 }
 
-Status ShmQueue::look_at_awaited() {
+Status ShmQueue::check_awaited() {
   const MutexLock lock(mutex_);
   if (!failure_.ok() || waiting_.empty()) return failure_;
   for (const int r : awaited_by_oldest())
@@ -291,7 +291,7 @@ Status ShmQueue::look_at_awaited() {
   return failure_;
 }
 
-Status ShmQueue::look_at_streamed(Fingerprint ours) const {
+Status ShmQueue::check_streamed(Fingerprint ours) const {
   const MutexLock lock(mutex_);
   for (int r = 0; r < exchange_.ranks(); ++r) {
     const ShmExchange::Issued theirs = exchange_.issued(r, ours);
@@ -302,12 +302,12 @@ Status ShmQueue::look_at_streamed(Fingerprint ours) const {
   return {};
 }
 
-std::vector<std::shared_ptr<Ticket>> ShmQueue::close() {
-  std::vector<std::shared_ptr<Ticket>> left;
+std::vector<std::shared_ptr<OperationWork>> ShmQueue::close() {
+  std::vector<std::shared_ptr<OperationWork>> left;
   const MutexLock lock(mutex_);
   closed_ = true;
   exchange_.withdraw_offers();
-  for (Waiting& w : waiting_) left.push_back(std::move(w.ticket));
+  for (Waiting& w : waiting_) left.push_back(std::move(w.work));
   waiting_.clear();
   posted_ = first_;
   next_to_post_ = 0;

@@ -1,7 +1,7 @@
 // A group's operations on its exchange, from their issue to their end.
 //
-// Threads: any; a mutex of its own, inside which only a Ticket's is taken. Memory: a caller's input and output are
-// touched until its operation is over or close() is back. Errors: the first sticks in failure() and ends nothing by
+// Threads: any; a mutex of its own, inside which only a OperationWork's is taken. Memory: a caller's input and output
+// are touched until its operation is over or close() is back. Errors: the first sticks in failure() and ends nothing by
 // itself: the group does.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace railweave::collectives {
 
-class Ticket;
+class OperationWork;
 
 class ShmQueue {
  public:
@@ -42,15 +42,15 @@ class ShmQueue {
   // The group's next call has this number. Before any of the two below, which number calls in the order they come.
   void count_from(std::uint64_t number);
   // The group issues a call that is not done here: the others may look it up. Its number.
-  std::uint64_t tell_issued(const Call& call);
+  std::uint64_t publish_issued(const Call& call);
   // It issues one that is. REQUIRES: takes(call). False, and nothing done: closed.
-  bool add(const std::shared_ptr<Ticket>& ticket, Call& call);
+  bool add(const std::shared_ptr<OperationWork>& work, Call& call);
   // Goes on as far as the others let it, by a few pieces at most. True: something moved; false also where another
   // thread is at it. What it appends to `callbacks` is to be called without any lock.
   bool advance(Callbacks& callbacks);
-  // advance() for some microseconds, or a few times that moved something and took longer, or until the ticket is over,
+  // advance() for some microseconds, or a few times that moved something and took longer, or until the work is over,
   // the deadline, or there is something to call.
-  void attend(const Ticket& ticket, TimePoint deadline, Callbacks& callbacks);
+  void attend(const OperationWork& work, TimePoint deadline, Callbacks& callbacks);
   bool busy() const;
   // How many operations and pieces ended so far.
   std::uint64_t ended() const;
@@ -61,14 +61,14 @@ class ShmQueue {
   Status failure() const;
   // Longer looks, for when nothing moves: whether a rank that the oldest waits for has issued something else, and
   // whether one does on the exchange what we do over streams, a call of this fingerprint.
-  Status look_at_awaited();
-  Status look_at_streamed(Fingerprint ours) const;
+  Status check_awaited();
+  Status check_streamed(Fingerprint ours) const;
   // Takes nothing from now on; what was not over.
-  std::vector<std::shared_ptr<Ticket>> close();
+  std::vector<std::shared_ptr<OperationWork>> close();
 
  private:
   struct Waiting {
-    std::shared_ptr<Ticket> ticket;
+    std::shared_ptr<OperationWork> work;
     Call call;
     Fingerprint fingerprint = 0;
     std::uint32_t counts_hash = 0;

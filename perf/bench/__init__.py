@@ -1,2 +1,2 @@
-"""Acceptance figures: ours and the raw yardstick in alternation in one lab, medians, verdicts. Standard library
-only."""
+"""Acceptance figures: ours and the raw yardstick in alternation in one lab, medians, verdicts.
+Standard library only."""

@@ -27,7 +27,7 @@ class Case:
     name: str  # 2x2/host
     what: str
     lab: list[str]  # options of `tools/lab run`
-    # name to {"argv", "environment", "key", "ranks", "before", "after"}; run in this order, in alternation
+    # Name to {"argv", "environment", "key", "ranks", "before", "after"}; run in this order, in alternation.
     sides: dict[str, dict]
     values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}, {"side", "over", "path"}
     checks: list[Check]
@@ -66,11 +66,9 @@ def _case(entry: dict, defaults: dict) -> Case:
                   for c in entry.get(key, [])]
             for key in ("yardstick", "checks", "skip")}
     case = Case(entry["id"], entry["case"], entry["what"], entry.get("lab", []), entry.get("sides", {}),
-                entry["values"],
-                read["yardstick"] + read["checks"], entry.get("runs", defaults["runs"]),
-                entry.get("timeout_s", defaults["timeout_s"]),
-                entry.get("build"), entry.get("keep_series", False), entry.get("row", {}), entry.get("pool", False),
-                entry.get("by_hand", False), read["skip"])
+                entry["values"], read["yardstick"] + read["checks"], entry.get("runs", defaults["runs"]),
+                entry.get("timeout_s", defaults["timeout_s"]), entry.get("build"), entry.get("keep_series", False),
+                entry.get("row", {}), entry.get("pool", False), entry.get("by_hand", False), read["skip"])
     _validate(case)
     return case
 
@@ -80,8 +78,8 @@ def _validate(case: Case) -> None:
     for name, value in case.values.items():
         if case.is_pool:
             if value["take"] not in pooled.kTakes:
-                raise ValueError(f"{case.full_name}: value '{name}': '{value['take']}' is none of "
-                                 f"{', '.join(pooled.kTakes)}")
+                raise ValueError(f"{case.full_name}: value '{name}': "
+                                 f"'{value['take']}' is none of {', '.join(pooled.kTakes)}")
             continue
         for side in (value["side"], value.get("over", value["side"])):
             if side not in case.sides:
@@ -91,8 +89,8 @@ def _validate(case: Case) -> None:
     pairs = [f"{name}_{end}" for name, value in case.values.items() if "over" in value for end in OF_PAIRS]
     sized = {name for name, value in case.values.items() if "by_size" in value}
     for check in case.checks + case.skips:
-        usable = [name for name in case.values if check.sizes or name not in sized] + pairs + (["size"] if check.sizes
-                                                                                               else [])
+        usable = ([name for name in case.values if check.sizes or name not in sized] + pairs
+                  + (["size"] if check.sizes else []))
         evaluate(check.formula, {name: 1.0 + n / 8 for n, name in enumerate(usable)})
         holds(1.0, check.bound)
 
@@ -104,14 +102,14 @@ def load(path: Path = kFile) -> list[Case]:
 
 
 def choose(cases: list[Case], wanted: list[str]) -> list[Case]:
-    """`A1` is all its cases, `A1/2x2/host` one; without a name all that are not by hand. Raises LookupError for a name
-    that is none."""
+    """`A1` is all its cases, `A1/2x2/host` one; without a name all that are not by hand.
+    Raises LookupError for a name that is none."""
     if not wanted:
         return [case for case in cases if not case.by_hand]
     for name in wanted:
         if not any(name in (case.id, case.full_name) or case.full_name.startswith(name + "/") for case in cases):
             ids = dict.fromkeys(case.id for case in cases)
-            raise LookupError(f"no '{name}' in acceptance.json; it has {', '.join(ids)} (--list names the cases of "
-                              f"each)")
+            raise LookupError(f"no '{name}' in acceptance.json; it has {', '.join(ids)} "
+                              "(--list names the cases of each)")
     return [case for case in cases
             if any(name in (case.id, case.full_name) or case.full_name.startswith(name + "/") for name in wanted)]

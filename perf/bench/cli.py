@@ -13,10 +13,10 @@ from .acceptance import Case, choose, load
 from .measure import Outcome, kRoot, measure, pool
 
 _ABOUT = """\
-Measures the acceptance figures of perf/acceptance.json (all, or those named: A1, or one case: A1/2x2/host). Ours and the
-raw yardstick run in alternation in one lab; medians are compared. Where the host of a virtual machine takes its cores, runs
-are repeated and the calmest counted. Writes perf/results/ID.json and prints PASS, FAIL or SKIP(reason). Exit status: 1 if
-anything failed, 2 for a bad command line. Leave the machine alone meanwhile."""
+Measures the acceptance figures of perf/acceptance.json (all, or those named: A1, or one case: A1/2x2/host). Ours and
+the raw yardstick run in alternation in one lab; medians are compared. Where the host of a virtual machine takes its
+cores, runs are repeated and the calmest counted. Writes perf/results/ID.json and prints PASS, FAIL or SKIP(reason).
+Exit status: 1 if anything failed, 2 for a bad command line. Leave the machine alone meanwhile."""
 
 
 class Progress:
@@ -46,12 +46,12 @@ def _show(outcome: Outcome) -> None:
     for check in outcome.checks:
         mark = "ok " if check["ok"] else "NOT"
         worst = f" at {check['at']} bytes, the worst of {len(check['by_size'])}" if "at" in check else ""
-        print(f"      {mark} {check['name']}: {check['value']:.4g}{worst}  (bound {check['bound']}; "
-              f"{check['formula']})")
+        print(f"      {mark} {check['name']}: {check['value']:.4g}{worst}  "
+              f"(bound {check['bound']}; {check['formula']})")
     medians = {key: value["median"] for key, value in outcome.values.items()}
     if medians:
-        print("      medians:", "  ".join(f"{key} {value:.5g}" for key,
-                                          value in medians.items() if not isinstance(value, dict)))
+        print("      medians:",
+              "  ".join(f"{key} {value:.5g}" for key, value in medians.items() if not isinstance(value, dict)))
     for key, value in outcome.values.items():
         if "at" in value:
             print(f"      {key}: {value['median']:.4g} at {value['at']}")
@@ -61,8 +61,8 @@ def _show(outcome: Outcome) -> None:
     if outcome.stolen:
         worst = max(outcome.stolen[side][number] for side, numbers in outcome.counted.items() for number in numbers)
         made, counted = (sum(map(len, runs.values())) for runs in (outcome.stolen, outcome.counted))
-        print(f"      the host took at most {worst:.0%} of the cores in any of the {counted} runs that counted, of "
-              f"{made}")
+        print(f"      the host took at most {worst:.0%} of the cores in any of the {counted} runs that counted, "
+              f"of {made}")
     if outcome.reason and not outcome.checks:
         print(f"      {outcome.reason}")
     sys.stdout.flush()
@@ -101,8 +101,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("id", nargs="*", metavar="ID", help="A1, or A1/2x2/host; also ID=A1 (default: all)")
-    add("--runs", type=int, default=0, metavar="N", help="instead of acceptance.json's; then nothing is written unless "
-                                                         "--results says where")
+    add("--runs", type=int, default=0, metavar="N",
+        help="instead of acceptance.json's; then nothing is written unless --results says where")
     add("--build", default=str(kRoot / "build" / "release"), metavar="DIR", help="build folder (build/release)")
     add("--results", metavar="DIR", help="where ID.json goes (perf/results)")
     add("--list", action="store_true", help="name the cases and their bounds, measure nothing")

@@ -28,8 +28,8 @@ def evaluate(formula: str, values: dict[str, float]) -> float:
             return values[node.id]
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](walk(node.left), walk(node.right))
-        if isinstance(node, ast.Call) and isinstance(node.func,
-                                                     ast.Name) and node.func.id in _FUNCTIONS and not node.keywords:
+        if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
+                and not node.keywords):
             return _FUNCTIONS[node.func.id](*(walk(part) for part in node.args))
         raise FormulaError(f"formula '{formula}': {ast.unparse(node)} is neither arithmetic nor one of "
                            f"{', '.join(sorted(values))}")

@@ -1,5 +1,5 @@
-"""Whether the machine is there for the measurement: no other one runs, and the host of a virtual machine takes little
-of its cores.
+"""Whether the machine is there for the measurement:
+no other one runs, and the host of a virtual machine takes little of its cores.
 
 Only a core that is wanted shows what is taken of it: on an idle machine the kernel counts next to nothing as stolen.
 """
@@ -36,8 +36,8 @@ def alone(name: str = "railweave-bench") -> Iterator[None]:
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
-            raise Busy("another tools/bench measures on this machine, and two at once starve one another: wait for the "
-                       "other one's end") from error
+            raise Busy("another tools/bench measures on this machine, and two at once starve one another: "
+                       "wait for the other one's end") from error
         yield
 
 
@@ -52,8 +52,8 @@ class Cores:
     @staticmethod
     def now(stat: Path = Path("/proc/stat")) -> Cores:
         # The kernel counts a guest's time in user and nice, too.
-        user, nice, system, idle, iowait, irq, softirq, stolen = (int(x)
-                                                                  for x in stat.read_text().split("\n", 1)[0].split()[1:9])
+        of_all_cores = stat.read_text().split("\n", 1)[0].split()[1:9]
+        user, nice, system, idle, iowait, irq, softirq, stolen = (int(x) for x in of_all_cores)
         return Cores(user + nice + system + irq + softirq, stolen, idle + iowait)
 
     @property

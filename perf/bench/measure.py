@@ -35,7 +35,7 @@ class Outcome:
     case: Case
     verdict: str
     reason: str = ""
-    # name to {"median", "samples"}, each a number or by size; of pairs also OF_PAIRS
+    # Name to {"median", "samples"}, each a number or by size; of pairs also OF_PAIRS.
     values: dict[str, dict] = field(default_factory=dict)
     checks: list[dict] = field(default_factory=list)
     raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
@@ -71,8 +71,8 @@ def _missing(case: Case, programs: Path) -> str | None:
 
 
 def _logs(folder: Path, said: str) -> str:
-    """What all ranks of the steps that failed said; of every step, where the lab does not say which. Removes the
-    others' logs."""
+    """What all ranks of the steps that failed said; of every step, where the lab does not say which.
+    Removes the others' logs."""
     failed = set(_FAILED_STEP.findall(said))
     for log in folder.glob("*.log") if failed else []:
         if log.name.partition(".")[0] not in failed:
@@ -163,8 +163,8 @@ def _value(spec: dict, raw: dict[str, list], counted: dict[str, list[int]]) -> d
 
 def _judge(outcome: Outcome) -> None:
     figures = {name: value["median"] for name, value in outcome.values.items()}
-    figures |= {f"{name}_{end}": value[end] for name, value in outcome.values.items() for end in OF_PAIRS
-                if end in value}
+    figures |= {f"{name}_{end}": value[end] for name, value in outcome.values.items()
+                for end in OF_PAIRS if end in value}
     outcome.checks = [_check(check, figures) for check in outcome.case.checks]
     holding = [check for check in (_check(skip, figures) for skip in outcome.case.skips) if check["ok"]]
     if holding:

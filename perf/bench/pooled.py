@@ -13,13 +13,14 @@ from typing import Callable
 from .values import NoValue, at_path
 
 kTakes: dict[str, Callable[[list[float]], float]] = {
-    "median": median, "max": max, "min": min, "sum": sum, "p99": lambda found: sorted(found)[math.ceil(0.99 * len(found)) - 1],
+    "median": median, "max": max, "min": min, "sum": sum,
+    "p99": lambda found: sorted(found)[math.ceil(0.99 * len(found)) - 1],
 }
 
 
 def samples(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> dict[str, float]:
-    """By the row's name. `runs`: of each case its row, and side to the JSON of its runs. Raises NoValue where no case
-    has the figure."""
+    """By the row's name. `runs`: of each case its row, and side to the JSON of its runs.
+    Raises NoValue where no case has the figure."""
     found = {row["name"]: at_path(raw[spec["side"]][0], spec["path"]) for row, raw in runs
              if _fits(row, spec.get("where", {})) and raw.get(spec["side"])}
     if not found:

@@ -12,9 +12,8 @@ _MPI_STEP = _PERF / "bench/compare" / "mpi_step.py"
 # Programs that need torch: where in perf, and their first options.
 _WITH_TORCH = {"gloo_perf": ("bench/compare/torch_perf.py", "--backend", "gloo"),
                "torch_perf": ("bench/compare/torch_perf.py", "--backend", "railweave"),
-               "urgent_perf": ("bench/compare/urgent_perf.py",),
-               "step_perf": ("bench/steps/step_perf.py",), "policy_perf": ("bench/steps/policy_perf.py",),
-               "slow_rail_perf": ("bench/steps/slow_rail_perf.py",),
+               "urgent_perf": ("bench/compare/urgent_perf.py",), "step_perf": ("bench/steps/step_perf.py",),
+               "policy_perf": ("bench/steps/policy_perf.py",), "slow_rail_perf": ("bench/steps/slow_rail_perf.py",),
                "disturbed_perf": ("bench/steps/disturbed_perf.py",)}
 # Programs of both ends, and of one that starts both: where in perf.
 _OF_BOTH_ENDS = {"rail_loss_perf": "bench/faults/rail_loss_perf.py", "peer_loss_perf": "bench/faults/peer_loss_perf.py",
@@ -25,18 +24,15 @@ _OF_BOTH_ENDS = {"rail_loss_perf": "bench/faults/rail_loss_perf.py", "peer_loss_
                  "many_ranks_perf": "bench/hosts/many_ranks_perf.py"}
 # What of the build each of these runs; they take --programs.
 _RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",),
-               "incast_perf": ("net_perf", "raw_tcp"),
-               "sharing_perf": ("net_perf", "raw_tcp"),
-               "instructions_perf": ("net_perf",),
-               "share_perf": ("net_perf", "raw_tcp"), "false_alarm_perf": ("net_perf",),
-               "connect_loss_perf": ("net_perf",),
+               "incast_perf": ("net_perf", "raw_tcp"), "sharing_perf": ("net_perf", "raw_tcp"),
+               "instructions_perf": ("net_perf",), "share_perf": ("net_perf", "raw_tcp"),
+               "false_alarm_perf": ("net_perf",), "connect_loss_perf": ("net_perf",),
                "many_ranks_perf": ("alltoall_perf",),
                "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}
-# Programs with the collectives built in: of another commit the program itself is run. The others take that commit's
-# plugin.
+# Programs with the collectives built in: of another commit the program itself is run.
+# The others take that commit's plugin.
 _OF_COLLECTIVES = {"all_gather_perf", "all_reduce_perf", "alltoall_perf", "broadcast_perf", "gather_perf",
-                   "reduce_perf",
-                   "reduce_scatter_perf", "scatter_perf", "sendrecv_perf"}
+                   "reduce_perf", "reduce_scatter_perf", "scatter_perf", "sendrecv_perf"}
 
 
 def command(argv: list[str], programs: Path, environment: dict[str, str] | None = None) -> list[str]:

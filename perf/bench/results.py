@@ -48,8 +48,8 @@ def _case(outcome: Outcome, runs: int) -> dict:
         "case": case.name, "what": case.what, "verdict": outcome.verdict, "reason": outcome.reason, "runs": runs,
         "checks": outcome.checks, "values": outcome.values, "lab": case.lab,
         "sides": {side: {"command": spec["argv"], "stolen": outcome.stolen.get(side, []),
-                         "counted": outcome.counted.get(side, []),
-                         "runs": outcome.raw.get(side, [])} for side, spec in case.sides.items()},
+                         "counted": outcome.counted.get(side, []), "runs": outcome.raw.get(side, [])}
+                  for side, spec in case.sides.items()},
     }
 
 

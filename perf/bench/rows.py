@@ -17,8 +17,8 @@ def load(path: Path = kTable) -> dict[str, list[dict]]:
 
 
 def expanded(entry: dict, table: dict[str, list[dict]]) -> list[dict]:
-    """The entry itself, or one of each row, which then knows it as "row". Raises KeyError for a list or a word that the
-    table lacks."""
+    """The entry itself, or one of each row, which then knows it as "row".
+    Raises KeyError for a list or a word that the table lacks."""
     if "rows" not in entry:
         return [entry]
     rows = entry["rows"]
@@ -26,8 +26,8 @@ def expanded(entry: dict, table: dict[str, list[dict]]) -> list[dict]:
 
 
 def _of_row(entry: dict, row: dict) -> dict:
-    made = {key: _filled(value, row) if key in ("what", "sides", "yardstick", "checks") else value for key,
-            value in entry.items()}
+    made = {key: _filled(value, row) if key in ("what", "sides", "yardstick", "checks") else value
+            for key, value in entry.items()}
     return {**made, "case": row["name"], "lab": [*entry["lab"], *row["lab"]], "row": row}
 
 

@@ -28,8 +28,8 @@ def at_path(data: Any, path: str) -> float:
 
 
 def rate_after_event(data: dict, after_s: float) -> float:
-    """Gb/s of payload that rank 1 received from `after_s` after the first event to the end of the block. Raises
-    NoValue.
+    """Gb/s of payload that rank 1 received from `after_s` after the first event to the end of the block.
+    Raises NoValue.
 
     The ranks' clocks are one (CLOCK_MONOTONIC of one machine), their zeros are not.
     """
@@ -50,8 +50,8 @@ def rate_after_event(data: dict, after_s: float) -> float:
 
 
 def by_size(data: dict, path: str, scale: float, size_factor: int) -> Sized:
-    """What `path` leads to in every entry of "results" that has a size; its size times `size_factor`. Raises
-    NoValue."""
+    """What `path` leads to in every entry of "results" that has a size; its size times `size_factor`.
+    Raises NoValue."""
     found = {str(entry["size"] * size_factor): at_path(entry, path) * scale
              for entry in data.get("results", []) if entry.get("size")}
     if not found:

@@ -14,10 +14,10 @@ from .outcome import RANKS, TITLES, Outcome
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ABOUT = """\
-Trains a small GPT (25 million parameters, on the sources of Python's standard library) with FSDP2 on two hosts with two NICs
-each: over Gloo, over railweave, and over railweave with its collectives beside compute. Shows how long a step takes and how
-long of it compute waits. Without the privilege for network namespaces everything runs over loopback instead, where the
-network is no limit. Leaves demo.png and demo.json in build/demo."""
+Trains a small GPT (25 million parameters, on the sources of Python's standard library) with FSDP2 on two hosts with two
+NICs each: over Gloo, over railweave, and over railweave with its collectives beside compute. Shows how long a step
+takes and how long of it compute waits. Without the privilege for network namespaces everything runs over loopback
+instead, where the network is no limit. Leaves demo.png and demo.json in build/demo."""
 _FULL, _QUICK = (16, 4), (5, 2)  # steps, sequences
 _RATIOS = (0.05, 10.0)
 
@@ -27,8 +27,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer and smaller steps: two minutes instead of eight")
-    add("--ratio", type=float, default=1.0, help="a step's communication on the rails, in steps of compute alone: sets "
-                                                 "their rate (1)")
+    add("--ratio", type=float, default=1.0,
+        help="a step's communication on the rails, in steps of compute alone: sets their rate (1)")
     add("--loopback", action="store_true", help="no namespaces: both ranks on this machine's lo, unshaped")
     add("--package", default=str(_ROOT / "build" / "torch" / "python"), metavar="DIR",
         help="the folder with the Python package (build/torch/python)")
@@ -44,8 +44,7 @@ class _Bars:
 
         self._console, self._tasks = console, {}
         self.progress = Progress(TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(),
-                                 TextColumn("{task.fields[figures]}"),
-                                 console=console)
+                                 TextColumn("{task.fields[figures]}"), console=console)
 
     def show(self, line: dict[str, Any]) -> None:
         name, step = line["variant"], line["step"]
@@ -62,7 +61,8 @@ class _Bars:
 def _title(outcome: Outcome) -> str:
     count = outcome.trainings["alone"].parameters / 1e6
     where = "loopback, unshaped" if outcome.loopback else \
-        f"two hosts, {training.NICS} NICs each, slowed to {outcome.rate_mbit} Mb/s: a step's collectives alone take {outcome.ratio:.2g} x the time of compute"
+        f"two hosts, {training.NICS} NICs each, slowed to {outcome.rate_mbit} Mb/s: " \
+        f"a step's collectives alone take {outcome.ratio:.2g} x the time of compute"
     return f"A GPT of {count:.1f} million parameters, float32, FSDP2 on {RANKS} ranks; {where}"
 
 
@@ -86,8 +86,7 @@ def _report(outcome: Outcome, plan: training.Plan, out: Path, console: Any) -> N
     console.print()
     show(outcome, title, console)
     document = {"torch": torch.__version__, "environment": settings(), "rate_mbit": outcome.rate_mbit,
-                "loopback": outcome.loopback,
-                "ratio": plan.ratio, "sequences": plan.sequences,
+                "loopback": outcome.loopback, "ratio": plan.ratio, "sequences": plan.sequences,
                 "trainings": {name: one.plain() for name, one in outcome.trainings.items()}}
     (out / "demo.json").write_text(json.dumps(document, indent=1) + "\n")
     save(outcome, title, out / "demo.png")
@@ -120,8 +119,7 @@ def main(argv: list[str]) -> int:
     try:
         _prepare(out)
         console.print(f"{len(TITLES)} trainings: {'; '.join(TITLES.values())}. {'Two' if args.quick else 'Eight'} "
-                      f"minutes on two cores that do "
-                      "nothing else", soft_wrap=True, highlight=False)
+                      "minutes on two cores that do nothing else", soft_wrap=True, highlight=False)
         with bars.progress:
             outcome = training.run(plan, bars.show, lambda reason: console.print(f"demo: {reason}", soft_wrap=True))
     except (training.DemoError, OSError) as error:

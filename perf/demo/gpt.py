@@ -31,9 +31,8 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
-        q, k, v = self.qkv(self.norm_attention(x)).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0,
-                                                                                                                   3, 1,
-                                                                                                                   4)
+        qkv = self.qkv(self.norm_attention(x)).view(batch, length, 3, self.heads, width // self.heads)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)
         attended = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.projection(attended.transpose(1, 2).reshape(batch, length, width))
         return x + self.down(nn.functional.gelu(self.up(self.norm_mlp(x)), approximate="tanh"))

@@ -1,5 +1,5 @@
-"""Whether RAILWEAVE_* can be used as they are: a group of this process alone, made and left. Told before minutes of
-work."""
+"""Whether RAILWEAVE_* can be used as they are: a group of this process alone, made and left.
+Told before minutes of work."""
 from __future__ import annotations
 
 import os

@@ -111,8 +111,7 @@ def main() -> int:
         if rank == 0 and args.progress:
             tokens = ranks * args.sequences * shape.length
             line = {"variant": args.variant, "step": number + 1, "of": args.steps, "loss": steps[-1]["loss"],
-                    "seconds": step["seconds"],
-                    "tokens_per_s": tokens / step["seconds"]}
+                    "seconds": step["seconds"], "tokens_per_s": tokens / step["seconds"]}
             with open(args.progress, "a", encoding="utf-8") as sink:
                 sink.write(json.dumps(line) + "\n")
     operations = watch.step.operations
@@ -120,8 +119,7 @@ def main() -> int:
     if rank == 0 and args.json:
         count = sum(parameter.numel() for parameter in model.parameters())
         Path(args.json).write_text(json.dumps({"variant": args.variant, "parameters": count,
-                                               "communication_s": communication_s,
-                                               "steps": steps}, indent=1) + "\n")
+                                               "communication_s": communication_s, "steps": steps}, indent=1) + "\n")
     dist.barrier()
     dist.destroy_process_group()
     return 0

@@ -76,8 +76,8 @@ def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeou
         finally:
             follower.stop()
         found = {variant: json.loads((folder / f"{variant}.json").read_text()) for variant in variants}
-    return {variant: Training(variant, each["parameters"], each["communication_s"], each["steps"]) for variant,
-            each in found.items()}
+    return {variant: Training(variant, each["parameters"], each["communication_s"], each["steps"])
+            for variant, each in found.items()}
 
 
 def _bytes_received(parameters: int, ranks: int = RANKS, each_bytes: int = 4) -> float:

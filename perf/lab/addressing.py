@@ -16,7 +16,7 @@ class Place:
     address: str
     prefix_bits: int
     rail: str  # the prefix that all of the rail's addresses have
-    # the router's address on the other end, or the rail's; None: the hosts have no route beyond the subnet
+    # The router's address on the other end, or the rail's; None: the hosts have no route beyond the subnet.
     gateway: str | None
 
     @property

@@ -13,8 +13,8 @@ def _words(name: str) -> list[str]:
 
 
 def allow(cc: str) -> None:
-    """Adds `cc` to what this machine allows (host-wide, and left so: other labs may rely on it). Raises
-    CommandError."""
+    """Adds `cc` to what this machine allows (host-wide, and left so: other labs may rely on it).
+    Raises CommandError."""
     try:
         allowed = _words("tcp_allowed_congestion_control")
         if cc in allowed:

@@ -25,8 +25,8 @@ class Guardian:
 
     def __init__(self, plan: Plan, claim: Claim) -> None:
         read_end, self._pipe = os.pipe2(os.O_CLOEXEC)
-        # Signals are blocked: one to the whole process group would end the guardian, too, before it has a session of
-        # its own.
+        # Signals are blocked: one to the whole process group would end the guardian, too,
+        # before it has a session of its own.
         old = signal.pthread_sigmask(signal.SIG_BLOCK, kStopping)
         self._pid = os.fork()
         if self._pid == 0:

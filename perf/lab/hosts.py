@@ -25,8 +25,8 @@ def _label(host: int, local: int, per_host: int) -> str:
 
 
 def _enter(ns: str, hostname: str, own_pids: bool) -> list[str]:
-    """`ip netns exec` also remounts /sys, so that /sys/class/net shows the namespace; each host has its own host
-    name."""
+    """`ip netns exec` also remounts /sys, so that /sys/class/net shows the namespace;
+    each host has its own host name."""
     unshare = ["unshare", "--uts"] + (["--pid", "--fork", "--kill-child", "--mount-proc"] if own_pids else [])
     script = 'echo "$0" > /proc/sys/kernel/hostname; exec "$@"'
     return ["ip", "netns", "exec", ns, *unshare, "sh", "-c", script, hostname]

@@ -12,8 +12,8 @@ _OF_THE_LAB = ("RWLAB", "RWLAB_PROGRAM", "RWLAB_NICS", "RWLAB_ADDRESSES")
 
 
 def parse_in_lab(parser: argparse.ArgumentParser, by: str = "tools/lab run") -> argparse.Namespace:
-    """The program's arguments. Exits with status 2, and says `by` what to run it, where a variable that the lab sets is
-    missing."""
+    """The program's arguments. Exits with status 2, and says `by` what to run it,
+    where a variable that the lab sets is missing."""
     return _parse(parser, (*_OF_A_RANK, *_OF_THE_LAB), by)
 
 

@@ -17,8 +17,8 @@ def _run(argv: list[str], text: str | None = None) -> str:
         raise CommandError(f"{argv[0]}: not found (install iproute2)") from missing
     if done.returncode != 0:
         said = " ".join(done.stderr.split())
-        raise CommandError(f"{' '.join(argv)}: {said or f'exit status {done.returncode}'}" + (f"; commands: {text!r}"
-                                                                                              if text else ""))
+        raise CommandError(f"{' '.join(argv)}: {said or f'exit status {done.returncode}'}"
+                           + (f"; commands: {text!r}" if text else ""))
     return done.stdout
 
 

@@ -1,5 +1,5 @@
-"""From a Spec to names and addresses: which namespaces, which NIC in which subnet. Pure; stable for one (spec,
-name)."""
+"""From a Spec to names and addresses: which namespaces, which NIC in which subnet.
+Pure; stable for one (spec, name)."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
@@ -21,7 +21,7 @@ class Nic:
     peer_ns: str  # the other end of the veth pair
     peer_dev: str
     bridge: str | None  # that the other end is a port of; None: a cable, or a router's port
-    # with prefix lengths, as the router or the rail's switch has them
+    # With prefix lengths, as the router or the rail's switch has them.
     gateways: list[str] = field(default_factory=list)
     routes: list[str] = field(default_factory=list)  # words for `ip route`, beside the subnets' own
     rules: list[str] = field(default_factory=list)  # words for `ip rule`
@@ -94,9 +94,8 @@ def _nic(spec: Spec, namespaces: list[str], switch_ns: str | None, host: int, ni
     carrier = (f"{namespaces[host]}-node", f"uplink{nic}") if spec.pods else (namespaces[host], name)
     peer = (switch_ns, f"h{host}n{nic}") if switch_ns else (namespaces[1 - host], f"{spec.names[1 - host]}{nic}")
     return Nic(name, [place.with_prefix for place in places], addressing.subnet_number(spec, host, nic),
-               spec.rates_bps[host][nic],
-               *carrier, *peer, _bridge(spec, host, nic), [f"{place.gateway}/{place.prefix_bits}" for place in places
-                                                           if place.gateway],
+               spec.rates_bps[host][nic], *carrier, *peer, _bridge(spec, host, nic),
+               [f"{place.gateway}/{place.prefix_bits}" for place in places if place.gateway],
                routes.nic_routes(spec, nic, name, places), routes.nic_rules(spec, nic, places))
 
 

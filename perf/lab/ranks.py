@@ -23,8 +23,8 @@ _FAVOURED_NICE = -15
 
 @dataclass
 class Rank:
-    """What to start: the whole argument vector (namespace entry included), the additions to the environment, a
-    label."""
+    """What to start: the whole argument vector (namespace entry included),
+    the additions to the environment, a label."""
 
     argv: list[str]
     environment: dict[str, str]
@@ -48,8 +48,8 @@ def _exit_status(returncode: int) -> int:
 
 
 def _favour(pid: int) -> None:
-    """Raises the scheduling weight of the session that `pid` leads. `nice` alone does nothing across sessions
-    (autogroups)."""
+    """Raises the scheduling weight of the session that `pid` leads.
+    `nice` alone does nothing across sessions (autogroups)."""
     try:
         Path(f"/proc/{pid}/autogroup").write_text(str(_FAVOURED_NICE))
     except OSError:

@@ -15,8 +15,8 @@ def table_of(nic: int) -> int:
 
 
 def nic_routes(spec: Spec, nic: int, name: str, places: list[Place]) -> list[str]:
-    """The routes by a NIC beside its subnets' (see subnet_routes()). A pod without a router has one by its first
-    NIC."""
+    """The routes by a NIC beside its subnets' (see subnet_routes()).
+    A pod without a router has one by its first NIC."""
     first_only = spec.wiring != "routed" or spec.routes != "metric"
     lines = []
     for place in places:

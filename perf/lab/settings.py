@@ -1,5 +1,5 @@
-"""What the kernel of a namespace is told under /proc/sys: hosts are as Linux ships them, unless the spec says
-otherwise. Pure.
+"""What the kernel of a namespace is told under /proc/sys: hosts are as Linux ships them,
+unless the spec says otherwise. Pure.
 
 `default` reaches interfaces that are made later, and the kernel takes the larger of `all` and the interface's own
 value: both are set before any interface exists. A new namespace would else have this machine's values.
@@ -28,8 +28,8 @@ def of_host(spec: Spec) -> dict[str, str]:
 
 
 def once_up(spec: Spec, nics: list[str]) -> dict[str, str]:
-    """What is left for when the links are up: a link that comes back asks whether its IPv6 addresses are taken, as
-    shipped."""
+    """What is left for when the links are up:
+    a link that comes back asks whether its IPv6 addresses are taken, as shipped."""
     return {} if spec.disable_ipv6 else {f"{_IPV6}/{name}/accept_dad": "1" for name in ("default", *nics)}
 
 

@@ -3,7 +3,8 @@
 `host`: on the NIC's own egress, in front of which the sender's kernel holds the queue (backpressure).
 `switch`: on the switch's egress toward the NIC, with a buffer that drops its tail: what a real network looks like.
 `both`: both. With `host` alone a NIC may be sent more than its rate, where a switch has other ports to its host's
-peers. """
+peers.
+"""
 from __future__ import annotations
 
 from .iproute import CommandError, tc

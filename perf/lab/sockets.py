@@ -10,8 +10,8 @@ _CLONE_NEWNET = 0x40000000
 
 
 def socket_in(ns: str, family: int, kind: int, protocol: int = 0) -> socket.socket:
-    """A non-blocking socket of another network namespace: a thread enters it, opens the socket and ends. Raises
-    OSError."""
+    """A non-blocking socket of another network namespace: a thread enters it, opens the socket and ends.
+    Raises OSError."""
     made: list[socket.socket | OSError] = []
 
     def enter_and_open() -> None:

@@ -55,8 +55,8 @@ class Spec:
 
     @property
     def wiring(self) -> str:
-        """cables: NIC n of host 0 and NIC n of host 1 are two ends of one cable; rails: a switch per rail; one-switch;
-        routed."""
+        """cables: NIC n of host 0 and NIC n of host 1 are two ends of one cable; rails: a switch per rail;
+        one-switch; routed."""
         if self.network != "auto":
             return self.network
         if self.subnets == "shared":
@@ -134,16 +134,15 @@ def parse_nic(option: str, text: str, nics: tuple[int, ...]) -> tuple[int, int]:
 
 
 def make_spec(hosts: int, nics: str, rate: str | None = None, names: str | None = None,
-              nowhere: list[str] | None = None,
-              **rest: object) -> Spec:
+              nowhere: list[str] | None = None, **rest: object) -> Spec:
     """Checks everything that the command line gives. `names`: None for `eth`, or `net` in pods. Raises SpecError."""
     if not 1 <= hosts <= kMaxHosts:
         raise SpecError(f"--hosts {hosts}: 1 to {kMaxHosts}")
     counts = parse_counts(nics, hosts)
     prefixes = names or ("net" if rest.get("pods") else "eth")
     alone = tuple(parse_nic("--nowhere", text, counts) for text in nowhere or [])
-    # type: ignore[arg-type]
-    spec = Spec(counts, parse_rates(rate, counts), parse_names(prefixes, hosts), nowhere=alone, **rest)
+    rates_bps, of_hosts = parse_rates(rate, counts), parse_names(prefixes, hosts)
+    spec = Spec(counts, rates_bps, of_hosts, nowhere=alone, **rest)  # type: ignore[arg-type]
     _check_together(spec)
     return spec
 

@@ -35,8 +35,7 @@ def folder() -> Path:
         if os.access(path, os.W_OK | os.X_OK):
             return path
     raise PermissionError(f"no folder for the lab's files: cannot write {' or '.join(map(str, places))}; "
-                          f"XDG_RUNTIME_DIR names "
-                          "another place")
+                          "XDG_RUNTIME_DIR names another place")
 
 
 def new_name() -> str:
@@ -45,8 +44,8 @@ def new_name() -> str:
 
 
 class Claim:
-    """The lock and file of one lab. A forked child that inherits the descriptor keeps the lock too (the guardian
-    does)."""
+    """The lock and file of one lab. A forked child that inherits the descriptor keeps the lock too
+    (the guardian does)."""
 
     def __init__(self, name: str) -> None:
         self.path = folder() / f"{name}.json"

@@ -99,7 +99,7 @@ def _iperf3(step: dict, rank: int, port: int, result: Path, log: Path) -> int:
     argv = ["iperf3", "-c", address, "-p", str(port), "-J", *step["argv"][1:]]
     while True:
         done = subprocess.run(argv, capture_output=True, timeout=step["timeout_s"], check=False)
-        # with -J it tells of an error only in its JSON
+        # With -J it tells of an error only in its JSON.
         worked = done.returncode == 0 and b'"sum_received"' in done.stdout
         if worked or time.monotonic() > deadline:
             (result if worked else log).write_bytes(done.stdout + done.stderr)

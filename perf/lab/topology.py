@@ -51,8 +51,8 @@ def _gateway_lines(plan: Plan) -> list[str]:
 def _management_lines(plan: Plan) -> list[str]:
     """A switch apart from the rails', whose own address is the gateway."""
     place = addressing.management(0)
-    lines = [*_bridge_lines([_MANAGEMENT_BRIDGE]), f"address add {place.gateway}/{place.prefix_bits} dev "
-                                                   f"{_MANAGEMENT_BRIDGE}"]
+    lines = [*_bridge_lines([_MANAGEMENT_BRIDGE]),
+             f"address add {place.gateway}/{place.prefix_bits} dev {_MANAGEMENT_BRIDGE}"]
     for h, host in enumerate(plan.hosts):
         lines.append(f"link add name h{h} type veth peer name {host.management_nic} netns {host.ns}")
         lines.append(f"link set dev h{h} master {_MANAGEMENT_BRIDGE} up")
@@ -62,8 +62,8 @@ def _management_lines(plan: Plan) -> list[str]:
 def _mtu_lines(plan: Plan) -> list[str]:
     if plan.mtu_bytes == 1500:
         return []
-    return [f"link set dev {dev} mtu {plan.mtu_bytes}" for dev in [*(nic.peer_dev for nic in plan.nics()),
-                                                                   *plan.bridges()]]
+    return [f"link set dev {dev} mtu {plan.mtu_bytes}"
+            for dev in [*(nic.peer_dev for nic in plan.nics()), *plan.bridges()]]
 
 
 def _nodad(address: str) -> str:
@@ -131,8 +131,8 @@ def _set_up_firewall(plan: Plan) -> None:
 
 
 def build(plan: Plan, spec: Spec) -> None:
-    """Fills the namespaces but does not wait for the links (see ready.py). Raises CommandError; what was made
-    remains."""
+    """Fills the namespaces but does not wait for the links (see ready.py).
+    Raises CommandError; what was made remains."""
     _set_up_kernels(plan, spec)
     _lay_cables(plan)
     _set_up_firewall(plan)

@@ -33,7 +33,7 @@ class CopyChoice {
   // So many bytes, brought so, took the reader so long.
   void sample(bool fetched, std::size_t bytes, Nanos took);
   // What the writer says that its copies into shared memory cost it. 0: not known; as ours out of it, then.
-  void hear_writer(double ns_per_byte) { writer_ns_per_byte_ = ns_per_byte; }
+  void on_writer_speed(double ns_per_byte) { writer_ns_per_byte_ = ns_per_byte; }
   // The cheaper way; now and then the other one, until it has been measured again.
   bool wants_fetch() const { return wants_fetch_; }
 

@@ -91,7 +91,7 @@ void read_sysfs(const Sysfs& sysfs, Interface& interface) {
 
 // Some cards have one PCI function for several ports (dev_port 0, 1, ...): those are different rails. Only then is the
 // port's number part of the identity, for VFs do not always repeat it.
-void tell_ports_apart(const Sysfs& sysfs, std::vector<Interface>& all) {
+void add_ports(const Sysfs& sysfs, std::vector<Interface>& all) {
   const auto port = [&](const Interface& interface) {
     return sysfs.number("/sys/class/net/" + interface.link.name + "/dev_port").value_or(0);
   };
@@ -193,7 +193,7 @@ Result<std::vector<Interface>> survey(const HostView& host, AddressFamily family
     all[i].addresses = choose_addresses(links[i], addresses, family);
     read_sysfs(sysfs, all[i]);
   }
-  tell_ports_apart(sysfs, all);
+  add_ports(sysfs, all);
   find_relations(all);
   for (Interface& interface : all) inherit_from_lowers(all, interface, 0);
   for (Interface& interface : all) interface.lanes_min = lanes_min_of(sysfs, all, interface, 0);

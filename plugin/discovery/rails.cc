@@ -11,17 +11,17 @@
 namespace railweave::discovery {
 namespace {
 
-constexpr Nanos kLookAgain = std::chrono::milliseconds(20);
+constexpr Nanos kPollAgain = std::chrono::milliseconds(20);
 constexpr std::size_t kReasonsBytesMax = 700;  // a log line holds 1 KiB
 
-struct Look {
+struct Reading {
   std::vector<Interface> all;
   Selection selection;
   Status wrong_names;
 };
 
-Result<Look> look(const Config& config, const HostView& host) {
-  Look result;
+Result<Reading> read(const Config& config, const HostView& host) {
+  Reading result;
   RW_ASSIGN_OR_RETURN(result.all, survey(host, config.family));
   Result<Selection> selection = select(config, result.all);
   if (selection.ok()) {
@@ -42,12 +42,12 @@ Nanos patience(const Selection& selection) {
   return selection.address_pending ? kWaitForAddress : kWaitForLink;
 }
 
-Result<Look> look_until_settled(const Config& config, const HostView& host) {
+Result<Reading> read_until_settled(const Config& config, const HostView& host) {
   const TimePoint start = host.now();
   for (;;) {
-    Result<Look> result = look(config, host);
+    Result<Reading> result = read(config, host);
     if (!result.ok() || host.now() - start >= patience(result->selection)) return result;
-    host.sleep(kLookAgain);
+    host.sleep(kPollAgain);
   }
 }
 
@@ -141,7 +141,7 @@ void say(const Config& config, const Survey& survey) {
 
 Survey survey_rails(const Config& config, const HostView& host) {
   Survey result;
-  Result<Look> settled = look_until_settled(config, host);
+  Result<Reading> settled = read_until_settled(config, host);
   if (!settled.ok()) {
     result.status = settled.status();
     return result;

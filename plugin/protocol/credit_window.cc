@@ -6,7 +6,7 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr Nanos kLookMost = std::chrono::milliseconds(100);  // while data waits somebody looks more often than that
+constexpr Nanos kPollMost = std::chrono::milliseconds(100);  // while data waits somebody looks more often than that
 
 std::uint64_t left(std::uint64_t most, std::uint64_t used) {
   return most == Credit::kNone ? most : most - std::min(most, used);
@@ -14,7 +14,7 @@ std::uint64_t left(std::uint64_t most, std::uint64_t used) {
 
 }  // namespace
 
-void CreditWindow::hear(std::uint64_t edition, const Credit& credit) {
+void CreditWindow::apply(std::uint64_t edition, const Credit& credit) {
   if (edition <= edition_) return;
   edition_ = edition;
   credit_ = credit;
@@ -23,10 +23,10 @@ void CreditWindow::hear(std::uint64_t edition, const Credit& credit) {
 
 // The receiver's kernel makes room again in a window that is used up. A window that is too small for anything stays so.
 // Nobody looks at a lane that is idle, nor while this process stands still: the receiver is not to blame for that time.
-void CreditWindow::look(TimePoint now, std::uint64_t position, bool waits) {
+void CreditWindow::poll(TimePoint now, std::uint64_t position, bool waits) {
   refused_ = refused_ && waits;
-  if (refused_) without_credit_ += std::min(now - now_, kLookMost);
-  let_go_at_ += std::max(Nanos{0}, now - now_ - kLookMost);
+  if (refused_) without_credit_ += std::min(now - now_, kPollMost);
+  let_go_at_ += std::max(Nanos{0}, now - now_ - kPollMost);
   now_ = now;
   const bool lets_nothing_go = credit_.window_bytes < kLeastBytes || left(credit_.limit, position) < kLeastBytes;
   if (!waits || !lets_nothing_go) let_go_at_ = now;

@@ -1,5 +1,5 @@
 // What the receiver allows to be sent by one lane (docs/internals/credit_windows.md): the sender's side. Pure: the time
-// comes in by look(). One thread at a time.
+// comes in by poll(). One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ class CreditWindow {
 
   // The receiver said so. It stands until the receiver says more, and ends an override. An edition that is not higher
   // than the last one is without effect.
-  void hear(std::uint64_t edition, const Credit& credit);
+  void apply(std::uint64_t edition, const Credit& credit);
   // With a time that does not go back; since the last look 100 ms of it count, at most. `position`: bytes that the lane
   // took so far. `waits`: data does.
-  void look(TimePoint now, std::uint64_t position, bool waits);
+  void poll(TimePoint now, std::uint64_t position, bool waits);
   // A segment was taken. An override is over. Returns the first override ever.
   std::optional<Override> took();
   // Data waits, and there is too little room for it.

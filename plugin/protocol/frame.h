@@ -2,8 +2,8 @@
 // example). A whole cache line, so that payload behind it stays aligned: with 48 bytes the kernel's copies took a
 // quarter longer (docs/decisions/0006-header-of-a-cache-line.md).
 //
-//   0 type u8 | 1 flags u8 | 2 aux u16 | 4 crc u32 | 8 stream u32 | 12 length u32 | 16 message u64 | 24 a u64 | 32 b u64
-//   40 consumed u32 | 44 sequence u32 | 48 tag u64 | 56 payload crc u32 | 60 waiting u32
+//   0 type u8 | 1 flags u8 | 2 aux u16 | 4 crc u32 | 8 stream u32 | 12 length u32 | 16 message u64 | 24 a u64
+//   32 b u64 | 40 consumed u32 | 44 sequence u32 | 48 tag u64 | 56 payload crc u32 | 60 waiting u32
 //
 // `length` bytes of payload follow. `crc` is CRC32C over the 64 bytes with this field zero. `consumed` counts the
 // frames the header's sender has wholly consumed on this lane; `sequence` numbers this frame on its lane and direction,

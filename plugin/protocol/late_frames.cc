@@ -5,7 +5,7 @@
 
 namespace railweave::protocol {
 
-void LateFrames::look(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged,
+void LateFrames::poll(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged,
                       Nanos smoothed_rtt) {
   assert(before <= now && acknowledged <= taken);
   acknowledged_ = acknowledged;
@@ -16,13 +16,13 @@ void LateFrames::look(TimePoint before, TimePoint now, std::uint64_t taken, std:
   }
   const Nanos patience = std::clamp<Nanos>(kRoundTrips * smoothed_rtt, kLeast, kMost);
   while (count_ > 1 && at(1).at <= before - patience) {
-    oldest_ = (oldest_ + 1) % kLooksMax;
+    oldest_ = (oldest_ + 1) % kPollsMax;
     --count_;
   }
   if (count_ > 0 && at(0).at <= before - patience) late_end_ = at(0).taken;
   const bool worth_keeping =
-      count_ == 0 || (taken > at(count_ - 1).taken && now - at(count_ - 1).at >= patience / kLooksInPatience);
-  if (worth_keeping && count_ < kLooksMax) at(count_++) = {now, taken};
+      count_ == 0 || (taken > at(count_ - 1).taken && now - at(count_ - 1).at >= patience / kPollsInPatience);
+  if (worth_keeping && count_ < kPollsMax) at(count_++) = {now, taken};
 }
 
 LateFrames::Range LateFrames::take_new() {

@@ -25,7 +25,7 @@ class LateFrames {
   // The lane took `taken` frames ever, and the peer's kernel acknowledged the first `acknowledged` of them. `before` is
   // a time before the kernel was asked, `now` one after the lane's frames were counted: a thread may be without its
   // core in between. `smoothed_rtt`: 0 if not known.
-  void look(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt);
+  void poll(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt);
   // Some frame was late at the last look.
   bool any() const { return acknowledged_ < late_end_; }
 
@@ -36,16 +36,16 @@ class LateFrames {
   Range take_new();
 
  private:
-  static constexpr std::size_t kLooksMax = 32;
-  static constexpr int kLooksInPatience = 16;  // more in that time add nothing
+  static constexpr std::size_t kPollsMax = 32;
+  static constexpr int kPollsInPatience = 16;  // more in that time add nothing
 
-  struct Look {
+  struct Reading {
     TimePoint at;
     std::uint64_t taken;
   };
-  Look& at(std::size_t index) { return looks_[(oldest_ + index) % kLooksMax]; }
+  Reading& at(std::size_t index) { return polls_[(oldest_ + index) % kPollsMax]; }
 
-  std::array<Look, kLooksMax> looks_{};  // a ring: one at most is older than what counts as late
+  std::array<Reading, kPollsMax> polls_{};  // a ring: one at most is older than what counts as late
   std::size_t oldest_ = 0, count_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t late_end_ = 0;   // frames below are late, if not acknowledged

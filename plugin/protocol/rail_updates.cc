@@ -8,7 +8,7 @@
 
 namespace railweave::protocol {
 
-void RailUpdates::tell(Statement news) {
+void RailUpdates::announce(Statement news) {
   assert(news.rail >= 0 && news.rail < kRailsMax && news.bytes.size() <= kControlPayloadBytesMax);
   for (const auto& known : ours_)
     if (known->news.rail == news.rail && known->news.edition >= news.edition) return;
@@ -62,7 +62,7 @@ void RailUpdates::forget_outdated() {
   });
 }
 
-bool RailUpdates::hear(const FrameHeader& header, std::string_view payload) {
+bool RailUpdates::apply(const FrameHeader& header, std::string_view payload) {
   const auto said = RailsFrame::of(header);
   auto known = std::ranges::find(heard_, said.rail, [](const Heard& heard) { return heard.news.rail; });
   if (known != heard_.end() && known->news.edition >= said.edition) return false;

@@ -23,7 +23,7 @@ class RailUpdates {
   };
 
   // --- ours. REQUIRES: rail < kRailsMax, bytes.size() <= kControlPayloadBytesMax.
-  void tell(Statement news);
+  void announce(Statement news);
   bool pending() const;
   // The next frame to write. REQUIRES: pending(). Its payload stays until let_go().
   std::span<const std::byte> next(FrameHeader& header);
@@ -33,7 +33,7 @@ class RailUpdates {
   void let_go(const FrameHeader& frame);
 
   // --- the peer's. True: it says something new.
-  bool hear(const FrameHeader& header, std::string_view payload);
+  bool apply(const FrameHeader& header, std::string_view payload);
   // What was heard since the last call, of each rail the last.
   std::vector<Statement> take_heard();
 

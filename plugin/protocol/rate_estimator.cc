@@ -40,7 +40,7 @@ bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   const bool paused = busy_ && acknowledged_bytes >= handed_;
   const bool progress = acknowledged_bytes > std::exchange(acknowledged_, acknowledged_bytes);
   handed_ = acknowledged_bytes + outstanding_bytes;
-  look_back(now);
+  check_peers(now);
   if (!was_busy || paused || since_ == TimePoint{}) {
     begin(now, false);
     return false;
@@ -69,7 +69,7 @@ bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
 
 // A lane believed slow is given so little that each look finds all of it through: no sample ends, and bursts prove
 // nothing. But it carried at least what it carried.
-void RateEstimator::look_back(TimePoint now) {
+void RateEstimator::check_peers(TimePoint now) {
   const Nanos over = now - window_since_;
   if (over < kWindow) return;
   const std::uint64_t bytes = acknowledged_ - acknowledged_at_window_;

@@ -37,7 +37,7 @@ class RateEstimator {
 
  private:
   void begin(TimePoint now, bool at_acknowledgement);
-  void look_back(TimePoint now);
+  void check_peers(TimePoint now);
   void burst(Rate seen, Nanos over);
   void silence(Rate seen, Nanos over);
   bool sample(Rate seen, Nanos over);

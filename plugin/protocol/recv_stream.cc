@@ -300,11 +300,11 @@ void RecvStream::close(Completions& out) {
   user_done_ = true;  // only now: before a repeated call it must not seem gone
 }
 
-void RecvStream::fail(const Status& why, bool tell_peer, Completions& out) {
+void RecvStream::fail(const Status& why, bool notify_peer, Completions& out) {
   if (state_ != State::open) return;
   error_text_ = why.message().substr(0, kControlPayloadBytesMax);
   end(State::failed, why, out);
-  abort_pending_ = tell_peer;
+  abort_pending_ = notify_peer;
 }
 
 void RecvStream::end(State state, const Status& why, Completions& out) {

@@ -72,7 +72,7 @@ class RecvStream {
 
   // --- ending
   void close(Completions& out);
-  void fail(const Status& why, bool tell_peer, Completions& out);
+  void fail(const Status& why, bool notify_peer, Completions& out);
   // The peer is gone. Messages that are wholly here end well, those not yet posted for included; all others end with
   // `why`.
   void on_peer_lost(const Status& why, Completions& out);

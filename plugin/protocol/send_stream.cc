@@ -68,7 +68,7 @@ Status SendStream::on_opened(const FrameHeader& header, std::string_view reason,
   if (state_ != State::opening) return {};  // repeated after a lane was lost, or given up meanwhile
   const auto opened = OpenedFrame::of(header);
   if (opened.refused) {
-    told_peer_ = true;
+    notified_peer_ = true;
     fail(Status(Code::remote, Scope::stream,
                 "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason)),
          false, out);
@@ -307,19 +307,19 @@ void SendStream::close(Completions& out) {
     fail(Status(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the sender"), true,
          out);
   user_done_ = true;  // only now: before a repeated call it must not seem gone
-  if (state_ == State::closing || told_peer_) return;
+  if (state_ == State::closing || notified_peer_) return;
   if (!failed()) state_ = State::closing;
-  close_pending_ = told_peer_ = true;
+  close_pending_ = notified_peer_ = true;
 }
 
-void SendStream::fail(const Status& why, bool tell_peer, Completions& out) {
+void SendStream::fail(const Status& why, bool notify_peer, Completions& out) {
   if (failed()) return;
   make_room(out, unfinished());  // what may throw comes first: a stream that half failed would never end
   error_text_ = why.message().substr(0, kControlPayloadBytesMax);
   error_ = why;
   state_ = State::failed;
-  abort_pending_ = tell_peer && !told_peer_;
-  told_peer_ = told_peer_ || tell_peer;
+  abort_pending_ = notify_peer && !notified_peer_;
+  notified_peer_ = notified_peer_ || notify_peer;
   // What the receiver has is done, even if the lane that wrote it has not yet come round to say that it let go.
   for (; done_ < acked_; ++done_) out.push_back({at(done_).request, at(done_).size, {}});
   for (; done_ < posted_; ++done_) out.push_back({at(done_).request, 0, error_});

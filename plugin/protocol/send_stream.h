@@ -79,7 +79,7 @@ class SendStream {
   // --- ending
   // No more posts. Unfinished requests end as cancelled and the peer gets ABORT; else it gets CLOSE.
   void close(Completions& out);
-  void fail(const Status& why, bool tell_peer, Completions& out);
+  void fail(const Status& why, bool notify_peer, Completions& out);
   bool touches(std::span<const std::byte> range) const;
   bool opening() const { return state_ == State::opening; }
   bool opened() const { return state_ == State::open; }
@@ -145,7 +145,7 @@ class SendStream {
   std::string error_text_;  // payload of ABORT
   bool open_pending_ = true, close_pending_ = false, abort_pending_ = false;
   bool answered_ = false;  // OPENED came: what overtook the OPEN would mean nothing to the peer
-  bool told_peer_ = false, user_done_ = false;
+  bool notified_peer_ = false, user_done_ = false;
 
   // Message numbers: retired_ <= done_ <= posted_, retired_ <= acked_ <= cursor_ <= posted_.
   std::uint64_t posted_ = 0, done_ = 0, acked_ = 0, retired_ = 0;

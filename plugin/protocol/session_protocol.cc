@@ -141,7 +141,7 @@ void SessionProtocol::publish_without_acks() {
 // ------------------------------------------------------------------------------------------------------------- ending
 
 void SessionProtocol::announce_rail(RailUpdates::Statement news) {
-  rail_news_.tell(std::move(news));
+  rail_news_.announce(std::move(news));
   session_control_ = true;
 }
 

@@ -52,8 +52,8 @@ struct Event {
     lane_failed_by_peer,  // the peer gave `lane` up: close it, then lose_lane()
     // all that `lane` carried is consumed, and the peer wants it ended: likewise, if is_retiring() still
     lane_retired,
-    goodbye,     // the peer leaves; the end of its lanes is no error
-    rails_told,  // the peer's rails changed: drain_rail_updates()
+    goodbye,          // the peer leaves; the end of its lanes is no error
+    rails_announced,  // the peer's rails changed: drain_rail_updates()
     // the receiver let nothing go by `lane`, so a segment went against its word. The first time of each lane
     overridden,
   } kind;
@@ -122,27 +122,27 @@ class SessionProtocol {
   // Enough is at stake for next_frames() to want a fresh report first, and the last one is not fresh.
   bool wants_report(LaneId lane, TimePoint now) const;
 
-  // --- control never waits for one lane (decision D8): session_late.cc
-  struct LaneLook {
+  // --- control never waits for one lane (decision D8): session_protocol_late.cc
+  struct LanePoll {
     LaneId lane = 0;
     LaneReport report;
   };
-  static constexpr Nanos kLateLook = std::chrono::milliseconds(20);
+  static constexpr Nanos kLatePoll = std::chrono::milliseconds(20);
   // Another lane is there, and this one is late or holds statements that its kernel may not have acknowledged:
-  // say_late_control_again() should be called every kLateLook.
+  // say_late_control_again() should be called every kLatePoll.
   bool watches_control() const;
   // `lanes`: all open ones, whose kernels were asked between `before` and `now`. Statements that their lane's kernel
   // did not acknowledge in time are to go by another lane as well, once for each lane, unless all lanes are late. A
   // late lane gets no control while another one is not late. Returns how many frames are said again; they are there for
   // next_frames().
-  std::size_t say_late_control_again(TimePoint before, TimePoint now, std::span<const LaneLook> lanes);
+  std::size_t say_late_control_again(TimePoint before, TimePoint now, std::span<const LanePoll> lanes);
   // Statements that lanes took ever, and those of them that were said again because they were late.
   std::uint64_t control_frames() const { return control_frames_; }
   std::uint64_t control_frames_said_again() const { return control_frames_said_again_; }
 
-  // --- credit windows (docs/internals/credit_windows.md): session_windows.cc
+  // --- credit windows (docs/internals/credit_windows.md): session_protocol_windows.cc
   // The peer may send so much by `lane`, until this end says more. Nothing for a lane that is lost.
-  void tell_window(LaneId lane, const Credit& credit);
+  void announce_window(LaneId lane, const Credit& credit);
   struct Arrivals {
     std::uint64_t position = 0;     // bytes of the lane that were consumed, headers included
     std::uint64_t segments = 0;     // of the lane that were consumed, ever
@@ -227,11 +227,11 @@ class SessionProtocol {
     bool closed = false;         // lose_lane() said so
     bool too_slow = false;       // that was why; the FENCE says so
     bool sign_asked = false, answer_asked = false;
-    bool fenced_early = false;    // the peer gave it up before we had it
-    bool retires = false;         // as we or the peer said last
-    bool retire_pending = false;  // our word of that must go out by another lane
-    bool retire_heard = false;    // it was the peer's word ...
-    bool retired_told = false;    // ... and lane_retired is told
+    bool fenced_early = false;       // the peer gave it up before we had it
+    bool retires = false;            // as we or the peer said last
+    bool retire_pending = false;     // our word of that must go out by another lane
+    bool retire_heard = false;       // it was the peer's word ...
+    bool retired_announced = false;  // ... and lane_retired is told
     std::uint64_t retire_edition = 0;
     std::uint64_t retire_frames = 0;  // that the peer gave it before
     bool peer_fenced = false;
@@ -244,9 +244,9 @@ class SessionProtocol {
     TimePoint reported_at{};
     CreditWindow window;  // of what we send there
     Arrivals arrivals;
-    Credit told_window;  // of what arrives there
+    Credit announced_window;  // of what arrives there
     std::uint64_t window_edition = 0;
-    bool window_pending = false;  // told_window must go out
+    bool window_pending = false;  // announced_window must go out
     RateEstimator estimator;
     LaneProbe probe;
     QueueingBound held;
@@ -270,7 +270,7 @@ class SessionProtocol {
   bool may_use(const SendStream& stream, const Lane& lane) const;
   OthersView others(const Lane& lane, const SendStream& stream) const;
 
-  // session_outbound.cc
+  // session_protocol_outbound.cc
   std::size_t take_control(Lane& lane, std::span<OutgoingFrame> frames);
   std::size_t take_lazy(Lane& lane, std::span<OutgoingFrame> frames);
   std::size_t take_data(Lane& lane, std::span<OutgoingFrame> frames);
@@ -278,7 +278,7 @@ class SessionProtocol {
   bool next_session_control(OutgoingFrame& frame);
   void take(Lane& lane, OutgoingFrame& frame);
 
-  // session_inbound.cc
+  // session_protocol_inbound.cc
   Status on_control(Lane& lane, const FrameHeader& header, std::string_view payload);
   Status on_sender_control(const FrameHeader& header, std::string_view payload);
   Status on_receiver_control(const FrameHeader& header, std::string_view payload);
@@ -286,19 +286,19 @@ class SessionProtocol {
   Status on_fence(const FrameHeader& header);
   Status on_fence_of_unknown(const FenceFrame& fence);
 
-  // session_retire.cc
+  // session_protocol_retire.cc
   bool next_retire(FrameHeader& header);
   void repeat_retire(const FrameHeader& lost);
   void on_retire(const FrameHeader& header);
   void note_retired(Lane& lane);
 
-  // session_windows.cc
+  // session_protocol_windows.cc
   bool next_window(FrameHeader& header);
   void repeat_window(const FrameHeader& lost);
   void on_window(const FrameHeader& header);
   void note_arrival(Lane& lane, const FrameHeader& consumed);
 
-  // session_lanes.cc
+  // session_protocol_lanes.cc
   bool was_forgotten(LaneId id) const { return id < forgotten_.size() && forgotten_[id]; }
   void requeue_lost(Lane& lane);
   void prove(Lane& lane, std::uint64_t acknowledged_bytes);
@@ -307,7 +307,7 @@ class SessionProtocol {
   void release(const FrameHeader& frame);
   void unname(const FrameHeader& frame);
 
-  // session_late.cc
+  // session_protocol_late.cc
   void say_again(const FrameHeader& frame);
 
   // After any call that changed a stream: puts it into the lists it belongs to, forgets it when it is gone.

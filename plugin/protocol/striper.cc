@@ -15,7 +15,7 @@ constexpr Nanos kShortSegmentTime = 200us;                 // of a lane that hol
 constexpr std::uint32_t kWindowSegmentBytesMin = 4 * KiB;  // of a lane with a small window
 constexpr Nanos kShareTime = 25us;                         // less of a lane is not worth the system call
 constexpr Nanos kHoldTime = 1500us;                        // covers the pauses of a caller that polls ...
-constexpr Nanos kLookRestMax = 1ms;
+constexpr Nanos kPollPauseMax = 1ms;
 constexpr double kHoldBytesMax = 4 * MiB;         // ... of a fast rail, too: memory
 constexpr Nanos kShortHoldTime = 400us;           // covers few of these pauses: a latency, paid with calls
 constexpr double kInFlightBytesMax = 1024 * MiB;  // 100 Gb/s over 40 ms, twice: beyond any send buffer
@@ -44,10 +44,10 @@ bool worth_refilling(const LaneView& lane) {
   return lane.outstanding_bytes + most / 4 <= most;
 }
 
-Nanos rest_before_look(const LaneView& lane) {
+Nanos pause_before_poll(const LaneView& lane) {
   if (!lane.rate_known || worth_refilling(lane)) return Nanos{0};
   const std::uint64_t most = outstanding_bytes_max(lane);
-  return std::min(lane.rate.time_for(double(lane.outstanding_bytes + most / 4 - most)) / 2, kLookRestMax);
+  return std::min(lane.rate.time_for(double(lane.outstanding_bytes + most / 4 - most)) / 2, kPollPauseMax);
 }
 
 namespace {

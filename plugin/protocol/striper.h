@@ -43,7 +43,7 @@ bool worth_refilling(const LaneView& lane);
 
 // How long a lane that is not worth refilling needs no look: half of what it takes to become so at its rate, 1 ms at
 // most (its rate may have risen since). Zero for one that is.
-Nanos rest_before_look(const LaneView& lane);
+Nanos pause_before_poll(const LaneView& lane);
 
 // Segment for this lane: a multiple of 128 within [kSegmentBytesMin, 256 KiB], about what it carries in half a
 // millisecond; in 0.2 ms where it holds less. Of a window that is less than two such segments: half of the window, 4

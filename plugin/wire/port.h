@@ -6,8 +6,8 @@
 // of every wire: it becomes the lane (tcp), or stays open beside the lane as a sign of life (shm, verbs, ofi).
 //
 //   dialler                                          acceptor
-//   begin_lane(dialler), offer()  ─── hello ───►     begin_lane(acceptor), hear(), offer()
-//   hear(), start()               ◄── welcome ──
+//   begin_lane(dialler), offer()  ─── hello ───►     begin_lane(acceptor), complete(), offer()
+//   complete(), start()               ◄── welcome ──
 //                                 ── confirm ──►     start()
 //   poll() until there is a lane                     poll() until there is a lane
 //
@@ -46,11 +46,11 @@ struct Bootstrap {
 class PendingLane {
  public:
   virtual ~PendingLane() = default;
-  // For the peer's end. Called once at most; the acceptor calls hear() before. Errors: exhausted, system.
+  // For the peer's end. Called once at most; the acceptor calls complete() before. Errors: exhausted, system.
   virtual Result<Offer> offer() = 0;
   // What the peer's end offers; empty where it offers nothing. Errors: Code::remote (no offer of this wire), exhausted,
   // system.
-  virtual Status hear(Offer offer) = 0;
+  virtual Status complete(Offer offer) = 0;
   // Both ends agreed.
   virtual void start(Bootstrap bootstrap) = 0;
   // REQUIRES: start(). Null: pending; ask again soon. After a lane or an error it is not asked again.

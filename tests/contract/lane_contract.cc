@@ -50,9 +50,9 @@ LanePair connect_by(Port& port, Bootstrap dialled, Bootstrap accepted, std::func
   LanePair pair;
   auto dialler = port.begin_lane(Port::Role::dialler), acceptor = port.begin_lane(Port::Role::acceptor);
   EXPECT_TRUE(dialler.ok() && acceptor.ok());
-  const Status heard = (*acceptor)->hear(offered(**dialler));
+  const Status heard = (*acceptor)->complete(offered(**dialler));
   EXPECT_TRUE(heard.ok()) << heard.message();
-  const Status answered = (*dialler)->hear(offered(**acceptor));
+  const Status answered = (*dialler)->complete(offered(**acceptor));
   EXPECT_TRUE(answered.ok()) << answered.message();
   pair.near = born(**dialler, std::move(dialled), pass_time);
   pair.far = born(**acceptor, std::move(accepted), pass_time);

@@ -176,7 +176,7 @@ class ToyLane final : public Lane {
 class PendingToyLane final : public PendingLane {
  public:
   Result<Offer> offer() override { return Offer{{std::byte{'t'}}}; }
-  Status hear(Offer offer) override {
+  Status complete(Offer offer) override {
     heard_ = offer.bytes == std::vector<std::byte>{std::byte{'t'}};
     return heard_ ? Status() : Status(Code::remote, Scope::lane, "no toy's offer");
   }

@@ -101,7 +101,7 @@ class Silent {
   bool welcome_one() {
     fd_.reset(accept(door_.get(), nullptr, nullptr));
     Hello first;
-    if (!fd_ || !hear(first)) return false;
+    if (!fd_ || !receive(first)) return false;
     Hello welcome = first;
     welcome.kind = Hello::Kind::welcome;
     welcome.from = self_.instance;
@@ -115,11 +115,11 @@ class Silent {
   bool hear_and_close(Hello& hello) {
     OwnedFd lane = std::move(fd_);
     fd_.reset(accept(door_.get(), nullptr, nullptr));
-    const bool heard = fd_ && hear(hello);
+    const bool heard = fd_ && receive(hello);
     fd_ = std::move(lane);
     return heard;
   }
-  bool hear(Hello& hello) {
+  bool receive(Hello& hello) {
     std::vector<std::byte> message(engine::kHelloFixedBytes);
     if (!read_whole(message)) return false;
     const auto all =
@@ -149,7 +149,7 @@ TEST(Confirm, TheDiallersFirstFrameFollowsItAndWaitsForNoAnswer) {
   ASSERT_TRUE(connector.ok());
   ASSERT_TRUE(acceptor.welcome_one());
   Hello confirm;
-  ASSERT_TRUE(acceptor.hear(confirm));
+  ASSERT_TRUE(acceptor.receive(confirm));
   EXPECT_EQ(confirm.kind, Hello::Kind::confirm);
   std::array<std::byte, protocol::kFrameHeaderBytes> header;
   ASSERT_TRUE(acceptor.read_whole(header)) << "it waits for an answer";

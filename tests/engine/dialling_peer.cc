@@ -3,7 +3,7 @@
 namespace railweave::engine_test {
 
 int dial_and(Wire& wire, const Config& config, const std::function<int(Engine&, SendStream&)>& then) {
-  const auto handle = wire.hear<Handle>();
+  const auto handle = wire.receive<Handle>();
   if (!handle) return 90;
   auto engine = Engine::start(config);
   if (!engine.ok()) return 91;

@@ -42,7 +42,7 @@ class Dialling {
   }
   // True: the porch is dialled, hears the hello of a first lane, and is not dialled again.
   bool is_dialled() {
-    const auto hello = porch_.answer().hear();
+    const auto hello = porch_.answer().receive();
     return hello && hello->kind == engine::Hello::Kind::first && nobody_is_dialled();
   }
 

@@ -201,7 +201,7 @@ TEST(Ending, APeerThatIsKilledEndsEveryRequestWithinASecond) {
   });
   Host host;
   ASSERT_TRUE(host.welcome(peer));
-  ASSERT_TRUE(peer.wire().hear<char>());
+  ASSERT_TRUE(peer.wire().receive<char>());
   std::vector<std::byte> first(100), place(1000);
   ASSERT_TRUE(finish(*host.recv, post_recv(*host.recv, first)).ok());
   Request* const receive = post_recv(*host.recv, place);

@@ -138,13 +138,13 @@ TEST(Exhaustion, AnEngineOutOfDescriptorsAcceptsAgainOnceThereAreSome) {
       if (!received.ok() || place != pattern(200'000, i)) return 4;
     }
     if (accept()) return 5;
-    (void)wire.hear<char>();
+    (void)wire.receive<char>();
     hoard.clear();
     if (!eventually(accept)) return 6;
     if (!finish(*recv, post_recv(*recv, place)).ok()) return 7;
     return 0;
   });
-  const auto handle = child.wire().hear<Handle>();
+  const auto handle = child.wire().receive<Handle>();
   ASSERT_TRUE(handle);
   const auto a = start_engine(), late = start_engine();
   ASSERT_TRUE(a && late);
@@ -169,7 +169,7 @@ TEST(Exhaustion, AnEngineOutOfDescriptorsAcceptsAgainOnceThereAreSome) {
   ASSERT_TRUE(connector);
   const auto send = settle(*connector);
   ASSERT_TRUE(send);
-  ASSERT_TRUE(child.wire().hear<char>());
+  ASSERT_TRUE(child.wire().receive<char>());
   auto waiting = connect(*late);
   ASSERT_TRUE(waiting);
   for (unsigned i = 0; i < 20; ++i) {
@@ -188,7 +188,7 @@ TEST(Exhaustion, AnEngineOutOfDescriptorsAcceptsAgainOnceThereAreSome) {
 TEST(Exhaustion, ADiallerOutOfDescriptorsSaysSo) {
   Forked child([](Wire& wire) {
     alarm(60);
-    const auto handle = wire.hear<Handle>();
+    const auto handle = wire.receive<Handle>();
     Config config = loopback();
     config.connect_timeout = 2s;
     const auto engine = start_engine(config);

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 // A dials us, forks a sleeper, sends a message more and dies: we hear of it though the sleeper lives.
 TEST(Fork, ASleepingChildDoesNotKeepItsParentsConnectionsOpen) {
   Forked parent([](Wire& wire) {
-    const auto handle = wire.hear<Handle>();
+    const auto handle = wire.receive<Handle>();
     auto engine = Engine::start(loopback());
     if (!handle || !engine.ok()) return 1;
     auto connector = (*engine)->connect(0, *handle);
@@ -40,7 +40,7 @@ TEST(Fork, ASleepingChildDoesNotKeepItsParentsConnectionsOpen) {
     const bool sent = finish(*send, post_send(*send, data)).ok();
     (void)wire.say(sleeper);
     if (!sent) return 4;
-    (void)wire.hear<char>();
+    (void)wire.receive<char>();
     _exit(0);
   });
   const auto engine = start_engine();
@@ -59,7 +59,7 @@ TEST(Fork, ASleepingChildDoesNotKeepItsParentsConnectionsOpen) {
   const auto received = finish(*recv, post_recv(*recv, place));
   ASSERT_TRUE(received.ok()) << received.status().message();
   EXPECT_TRUE(place == pattern(300'000, 5));
-  const auto sleeper = parent.wire().hear<pid_t>();
+  const auto sleeper = parent.wire().receive<pid_t>();
   ASSERT_TRUE(sleeper);
   Request* const receive = post_recv(*recv, next);
   ASSERT_TRUE(parent.wire().say(char{1}));

@@ -22,7 +22,7 @@ bool Wire::say(const void* data, std::size_t bytes) {
   return true;
 }
 
-bool Wire::hear(void* data, std::size_t bytes) {
+bool Wire::receive(void* data, std::size_t bytes) {
   char* p = static_cast<char*>(data);
   while (bytes > 0) {
     const ssize_t n = recv(fd_.get(), p, bytes, 0);

@@ -17,15 +17,15 @@ class Wire {
  public:
   explicit Wire(OwnedFd fd) : fd_(std::move(fd)) {}
   bool say(const void* data, std::size_t bytes);
-  bool hear(void* data, std::size_t bytes);
+  bool receive(void* data, std::size_t bytes);
   template <class T>
   bool say(const T& value) {
     return say(&value, sizeof value);
   }
   template <class T>
-  std::optional<T> hear() {
+  std::optional<T> receive() {
     T value;
-    if (!hear(&value, sizeof value)) return std::nullopt;
+    if (!receive(&value, sizeof value)) return std::nullopt;
     return value;
   }
 

@@ -24,19 +24,19 @@ void KeyedCaller::speak(const engine::SharedKey& key, const engine::Hello& hello
   if (!fill_with_random(nonce).ok()) return;
   Challenge challenge(engine::Role::dialler, &key, nonce);
   Challenge::Message response;
-  if (!say(*challenge.opening()) || !hear(response)) return;
-  const Challenge::Turn turn = challenge.hear(response);
+  if (!say(*challenge.opening()) || !receive(response)) return;
+  const Challenge::Turn turn = challenge.on_message(response);
   admitted_ = turn.status.ok();
   if (!admitted_ || !say(*turn.answer)) return;
   const std::vector<std::byte> message = engine::encode_hello(hello);
   if (!say(message) || !say(challenge.connection()->seal(engine::Role::dialler, message, session).value())) return;
   std::vector<std::byte> in(engine::kHelloFixedBytes);
-  if (!hear(in)) return;
+  if (!receive(in)) return;
   const auto all = engine::hello_bytes(std::span<const std::byte, engine::kHelloFixedBytes>(in.data(), in.size()));
   if (!all.ok()) return;
   in.resize(all.value());
   engine::Seal seal;
-  if (!hear(std::span(in).subspan(engine::kHelloFixedBytes)) || !hear(seal)) return;
+  if (!receive(std::span(in).subspan(engine::kHelloFixedBytes)) || !receive(seal)) return;
   if (!challenge.connection()->check(engine::Role::acceptor, in, seal).ok()) return;
   if (auto decoded = engine::decode_hello(in); decoded.ok()) answer_ = std::move(decoded.value());
   if (answer_.kind != engine::Hello::Kind::welcome) return;
@@ -44,7 +44,7 @@ void KeyedCaller::speak(const engine::SharedKey& key, const engine::Hello& hello
   if (say(confirm)) (void)say(challenge.connection()->seal(engine::Role::dialler, confirm, session).value());
 }
 
-bool KeyedCaller::hear(std::span<std::byte> bytes) {
+bool KeyedCaller::receive(std::span<std::byte> bytes) {
   return recv(fd_.get(), bytes.data(), bytes.size(), MSG_WAITALL) == ssize_t(bytes.size());
 }
 

@@ -20,7 +20,7 @@ class KeyedCaller {
 
  private:
   void speak(const engine::SharedKey& key, const engine::Hello& hello, const engine::Secret* session);
-  bool hear(std::span<std::byte> bytes);
+  bool receive(std::span<std::byte> bytes);
   bool say(std::span<const std::byte> bytes);
 
   OwnedFd fd_;

@@ -162,7 +162,7 @@ TEST(Shm, AKilledPeerIsAnErrorSoon) {
     });
     Host host(shm());
     ASSERT_TRUE(host.welcome(peer));
-    ASSERT_TRUE(peer.wire().hear<char>());
+    ASSERT_TRUE(peer.wire().receive<char>());
     std::vector<std::byte> place(64 << 20), more(100);
     Request* const receive = post_recv(*host.recv, place);
     Request* const next = post_recv(*host.recv, more);
@@ -183,7 +183,7 @@ TEST(Shm, AKilledPeerIsAnErrorSoon) {
 TEST(Shm, AStoppedPeerHoldsUpNoWithdrawal) {
   constexpr int kMessages = 8;  // the last of which is never received
   Forked peer([](Wire& wire) {
-    const auto handle = wire.hear<Handle>();
+    const auto handle = wire.receive<Handle>();
     auto engine = Engine::start(shm());
     if (!engine.ok() || !handle) return 1;
     Handle own;
@@ -199,12 +199,12 @@ TEST(Shm, AStoppedPeerHoldsUpNoWithdrawal) {
     std::vector<std::byte> place(64 << 20);
     for (int i = 1; i < kMessages; ++i)
       if (!finish(*recv, post_recv(*recv, place), 30s).ok()) return 4;
-    (void)wire.hear<char>();
+    (void)wire.receive<char>();
     return 0;
   });
   const auto engine = start_engine(shm());
   ASSERT_TRUE(engine && peer.wire().say(Handle{}));
-  const auto handle = peer.wire().hear<Handle>();
+  const auto handle = peer.wire().receive<Handle>();
   ASSERT_TRUE(handle);
   auto connector = engine->connect(0, *handle);
   ASSERT_TRUE(connector.ok());
@@ -241,7 +241,7 @@ TEST(Shm, ASleepingChildDoesNotKeepItsParentsLaneOpen) {
       const bool sent = finish(send, post_send(send, pattern(300'000, 5))).ok();
       (void)wire.say(sleeper);
       if (!sent) return 4;
-      (void)wire.hear<char>();
+      (void)wire.receive<char>();
       _exit(0);
       return 0;
     });
@@ -251,7 +251,7 @@ TEST(Shm, ASleepingChildDoesNotKeepItsParentsLaneOpen) {
   std::vector<std::byte> place(300'000), next(100);
   ASSERT_TRUE(finish(*host.recv, post_recv(*host.recv, place)).ok());
   EXPECT_TRUE(place == pattern(300'000, 5));
-  const auto sleeper = peer.wire().hear<pid_t>();
+  const auto sleeper = peer.wire().receive<pid_t>();
   ASSERT_TRUE(sleeper);
   Request* const receive = post_recv(*host.recv, next);
   ASSERT_TRUE(peer.wire().say(char{1}));

@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   bool honest = true;  // all that we heard
   for (int messages = 0; messages < 8 && !in.empty(); ++messages) {
     if (said && partner.concerns(*said) && !partner.over()) {
-      const Challenge::Turn turn = partner.hear(*said);
+      const Challenge::Turn turn = partner.on_message(*said);
       if (turn.answer) theirs = turn.answer;
     }
     Message next = raw(in);
@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     }
     if (!us.concerns(next)) return 0;
     const bool before = us.over();
-    const Challenge::Turn turn = us.hear(next);
+    const Challenge::Turn turn = us.on_message(next);
     honest = honest && as_is;
     check(turn.status.ok() || turn.status.code() == railweave::Code::remote, "the peer is to blame");
     check(!turn.no_common_key || !turn.status.ok(), "who is told that no key fits is not let in");

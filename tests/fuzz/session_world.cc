@@ -105,8 +105,8 @@ void SessionWorld::answer_incoming() {
   receives_.push_back(&session_.accept_stream(id, ~0ull));
 }
 
-SessionWorld::Ticket& SessionWorld::new_ticket(bool send, std::size_t size) {
-  Ticket& t = tickets_.emplace_back();
+SessionWorld::PostedMessage& SessionWorld::new_ticket(bool send, std::size_t size) {
+  PostedMessage& t = tickets_.emplace_back();
   t.send = send;
   t.size = size;
   t.memory = std::make_unique_for_overwrite<std::byte[]>(size);
@@ -120,7 +120,7 @@ void SessionWorld::post_send() {
   protocol::SendStream& s = *sends_[in_.below(sends_.size())];
   const std::size_t size = in_.number() % (kMessageBytes + 1);
   if (!s.can_post()) return;
-  Ticket& t = new_ticket(true, size);
+  PostedMessage& t = new_ticket(true, size);
   t.stream = &s;
   session_.post(s, &t, t.memory.get(), t.size);
 }
@@ -130,7 +130,7 @@ void SessionWorld::post_receive() {
   protocol::RecvStream& s = *receives_[in_.below(receives_.size())];
   const std::size_t size = in_.number() % (kMessageBytes + 1);
   if (!s.can_post()) return;
-  Ticket& t = new_ticket(false, size);
+  PostedMessage& t = new_ticket(false, size);
   session_.post(s, &t, t.memory.get(), t.size);
 }
 
@@ -147,7 +147,7 @@ template <class Stream>
 void SessionWorld::withdraw_one(Streams<Stream>& streams, bool send) {
   if (streams.empty() || tickets_.empty()) return;
   Stream& s = *streams[in_.below(streams.size())];
-  const Ticket& t = tickets_[tickets_.size() - 1 - in_.below(tickets_.size())];
+  const PostedMessage& t = tickets_[tickets_.size() - 1 - in_.below(tickets_.size())];
   if (t.done || t.send != send) return;
   const std::span<const std::byte> range(t.memory.get(), t.size);
   if (session_.withdraw(s, range)) withdraw_from_lanes(range);
@@ -275,7 +275,7 @@ void SessionWorld::drain() {
 }
 
 void SessionWorld::on_completion(const Completion& completion) {
-  Ticket& t = *static_cast<Ticket*>(completion.request);
+  PostedMessage& t = *static_cast<PostedMessage*>(completion.request);
   check(!t.done, "a request ends once");
   t.done = true;
   (t.send ? pending_sends_ : pending_receives_) -= 1;
@@ -289,13 +289,13 @@ void SessionWorld::on_completion(const Completion& completion) {
   t.memory.reset();
 }
 
-bool SessionWorld::arrives_in(const Ticket& ticket) const {
+bool SessionWorld::arrives_in(const PostedMessage& ticket) const {
   return std::ranges::any_of(lanes_, [&](const Lane& l) {
     return l.arriving && overlap(l.target, {ticket.memory.get(), ticket.size});
   });
 }
 
-bool SessionWorld::refers_to(const Ticket& ticket) const {
+bool SessionWorld::refers_to(const PostedMessage& ticket) const {
   return std::ranges::any_of(lanes_, [&](const Lane& l) {
     return std::ranges::any_of(l.taken, [&](const Taken& t) {
       return overlap(t.payload, {ticket.memory.get(), ticket.size});
@@ -304,7 +304,7 @@ bool SessionWorld::refers_to(const Ticket& ticket) const {
 }
 
 // Its stream is open and has not failed.
-bool SessionWorld::in_good_order(const Ticket& ticket) const {
+bool SessionWorld::in_good_order(const PostedMessage& ticket) const {
   return std::ranges::find(sends_, ticket.stream) != sends_.end() && !ticket.stream->failed();
 }
 
@@ -322,7 +322,7 @@ void SessionWorld::on_event(const Event& event) {
     case Event::Kind::lane_failed_by_peer: return event.lane < kLanes ? lose_lane(event.lane) : void();
     case Event::Kind::lane_retired:
       return event.lane < kLanes && session_.is_retiring(event.lane) ? lose_lane(event.lane) : void();
-    case Event::Kind::rails_told:
+    case Event::Kind::rails_announced:
       for (const RailUpdates::Statement& news : session_.drain_rail_updates()) {
         check(news.rail < kRailsMax, "a mask has a bit for each rail");
         check(news.bytes.size() <= kControlPayloadBytesMax, "what is kept of a rail is bounded");

@@ -22,7 +22,7 @@ class SessionWorld {
   void run();
 
  private:
-  struct Ticket {
+  struct PostedMessage {
     bool send = false, done = false;
     std::size_t size = 0;
     std::unique_ptr<std::byte[]> memory;
@@ -54,7 +54,7 @@ class SessionWorld {
   void close_one(Streams<Stream>& streams);
   template <class Stream>
   void withdraw_one(Streams<Stream>& streams, bool send);
-  Ticket& new_ticket(bool send, std::size_t size);
+  PostedMessage& new_ticket(bool send, std::size_t size);
   // --- the lanes
   void add_lane(int lane);
   void lose_lane(int lane);
@@ -70,9 +70,9 @@ class SessionWorld {
   void drain();
   void on_completion(const protocol::Completion& completion);
   void on_event(const protocol::Event& event);
-  bool arrives_in(const Ticket& ticket) const;
-  bool refers_to(const Ticket& ticket) const;
-  bool in_good_order(const Ticket& ticket) const;
+  bool arrives_in(const PostedMessage& ticket) const;
+  bool refers_to(const PostedMessage& ticket) const;
+  bool in_good_order(const PostedMessage& ticket) const;
   void withdraw_from_lanes(std::span<const std::byte> range);
 
   static constexpr int kLanes = 2;
@@ -82,7 +82,7 @@ class SessionWorld {
   Streams<protocol::SendStream> sends_;
   Streams<protocol::RecvStream> receives_;
   std::deque<protocol::StreamId> incoming_;
-  std::deque<Ticket> tickets_;  // by address: a request
+  std::deque<PostedMessage> tickets_;  // by address: a request
   std::uint64_t pending_sends_ = 0, pending_receives_ = 0, posted_bytes_ = 0;
   TimePoint now_{};
 };

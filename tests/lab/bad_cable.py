@@ -6,7 +6,8 @@ It enters the switch's namespace, takes the two ports off their bridge and carri
 thousand full segments of TCP payload so many get one byte altered, both ways. No checksum tells: frames come as the
 sender's kernel made them, large and with checksums still to be filled in, and go on like that: how large depends on how
 busy the machine is, so a large one counts as the segments that it would be on a wire. Says "ready", and at the end how
-many it altered. """
+many it altered.
+"""
 from __future__ import annotations
 
 import ctypes

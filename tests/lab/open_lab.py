@@ -46,8 +46,7 @@ class OpenLab:
     def run(self, host: int, *argv: str) -> str:
         """What a command says in a host."""
         return subprocess.run(["ip", "netns", "exec", self.plan.hosts[host].ns, *argv], capture_output=True, text=True,
-                              check=True,
-                              timeout=20).stdout
+                              check=True, timeout=20).stdout
 
     def link(self, host: int, nic: int) -> dict:
         """The NIC as `ip` has it."""

@@ -26,8 +26,9 @@ def payload_mbps(outcome: Outcome, from_s: float, until_s: float = 1e9) -> float
     found = recovery.bins(outcome.result)
     zero_s = found[0].begin_s
     chosen = [b for b in found if b.begin_s >= zero_s + from_s and b.end_s <= zero_s + until_s]
-    return sum(b.payload_bytes for b in chosen) * 8e-6 / max(chosen[-1].end_s - chosen[0].begin_s,
-                                                             1e-9) if chosen else 0.0
+    if not chosen:
+        return 0.0
+    return sum(b.payload_bytes for b in chosen) * 8e-6 / max(chosen[-1].end_s - chosen[0].begin_s, 1e-9)
 
 
 def longest_pause_s(outcome: Outcome, from_s: float = 0.0) -> float:
@@ -64,8 +65,8 @@ class RealHosts(EngineTest):
         return outcome
 
     def assert_carries(self, rails: float, outcome: Outcome, from_s: float = 0.5) -> None:
-        """The payload of so many rails from that second on; of a whole number no more either: else the fault did not
-        happen."""
+        """The payload of so many rails from that second on; of a whole number no more either:
+        else the fault did not happen."""
         if rails == int(rails):
             self.assertLess(payload_mbps(outcome, from_s), _LEAST_TOO_MUCH * rails * _RAIL_MBPS,
                             f"Mb/s by half seconds: {by_half_seconds(outcome)}\n{outcome}")

@@ -1,5 +1,5 @@
-"""A host of the lab that is no peer of the others. Usage: stranger.py scan | silent | half-open   (the last of the
-hosts)
+"""A host of the lab that is no peer of the others.
+Usage: stranger.py scan | silent | half-open   (the last of the hosts)
 
 It waits until they listen, then touches a file, and tells what it did on a line of its own.
 """
@@ -18,8 +18,7 @@ _DOOR = 23000  # RAILWEAVE_PORTS of the others
 _PORTS = [*range(1, 1024), *range(_DOOR - 250, _DOOR + 250)]
 # HTTP, the hello of TLS, of SSH, noise, and nothing.
 _JUNK = [b"GET / HTTP/1.1\r\nHost: example\r\n\r\n", bytes.fromhex("16030100c5010000c10303") + bytes(range(186)),
-         b"SSH-2.0-scanner\r\n",
-         random.Random(1).randbytes(4096), b""]
+         b"SSH-2.0-scanner\r\n", random.Random(1).randbytes(4096), b""]
 _HERE = Path(f"/tmp/{os.environ['RWLAB']}-stranger")
 _SILENT = 4000
 _HALF_OPEN = 50_000

@@ -54,8 +54,8 @@ def eventually(condition: Callable[[], bool], within_s: float = 6.0) -> bool:
 
 
 def main(needs_root: bool = True) -> None:
-    if needs_root and (os.geteuid() != 0 or lab("run", "--hosts", "1", "--", "test", "-e",
-                                                "/sys/class/net/eth0").returncode):
+    if needs_root and (os.geteuid() != 0
+                       or lab("run", "--hosts", "1", "--", "test", "-e", "/sys/class/net/eth0").returncode):
         print("skipped: no network namespaces here (not root, or refused)")
         sys.exit(kSkip)
     unittest.main()

@@ -1,5 +1,5 @@
-"""Rails that carry a handshake and little else, addresses that change, firewalls; and what is said of a rail without a
-lane (real-hosts 3 to 6)."""
+"""Rails that carry a handshake and little else, addresses that change, firewalls;
+and what is said of a rail without a lane (real-hosts 3 to 6)."""
 from __future__ import annotations
 
 import time
@@ -43,15 +43,13 @@ class TwoThings(RealHosts):
     def test_a_firewall_rejects_on_one_and_the_other_is_out(self) -> None:
         """Refusals of a rail that lost its lanes while the other carried say nothing of the peer."""
         outcome = self.transfer(TWO, f"--host 1 --nic 0 --firewall reject; sleep 1; {SET} --host 1 --nic 1 --cut; "
-                                     f"sleep 6; "
-                                f"{SET} --host 1 --nic 1 --up", seconds=13)
+                                f"sleep 6; {SET} --host 1 --nic 1 --up", seconds=13)
         self.assert_carries(1, outcome, from_s=FAULT_S + 9)
 
     def test_all_are_out_for_nearly_the_peer_timeout(self) -> None:
         """Both address families are there: the peer's probe says by which it is heard again."""
-        outcome = self.transfer(TWO, f"--host 1 --nic 0 --cut; {SET} --host 1 --nic 1 --cut; sleep 8.7; {SET} --host 1 "
-                                     f"--nic 0 --up; "
-                                f"{SET} --host 1 --nic 1 --up", seconds=15)
+        outcome = self.transfer(TWO, f"--host 1 --nic 0 --cut; {SET} --host 1 --nic 1 --cut; sleep 8.7; "
+                                f"{SET} --host 1 --nic 0 --up; {SET} --host 1 --nic 1 --up", seconds=15)
         self.assert_carries(1.6, outcome, from_s=FAULT_S + 12)
 
 
@@ -60,8 +58,8 @@ class OtherAddresses(RealHosts):
 
     def test_of_the_accepting_host(self) -> None:
         outcome = self.transfer([*TWO, "--disable-ipv6"],
-                                f"--host 1 --nic 0 --address 10.77.0.77/24; {SET} --host 1 --nic 1 --address "
-                                f"10.77.1.77/24", seconds=12)
+                                "--host 1 --nic 0 --address 10.77.0.77/24; "
+                                f"{SET} --host 1 --nic 1 --address 10.77.1.77/24", seconds=12)
         self.assert_carries(1.6, outcome, from_s=FAULT_S + 6)
 
 
@@ -70,12 +68,11 @@ class IdleSession(RealHosts):
 
     def test_a_firewall_that_forgets(self) -> None:
         forget = " ".join(f"{SET} --nic {nic} --forget-connections;" for nic in (0, 1))
-        outcome = net_perf([*ROUTED, "--routes", "policy", "--stateful"], "--size", "1M", "--duration", "3", "--warmup",
-                           "0",
-                           "--begin-at", str(time.monotonic() + 22), deadline_s=60,
+        outcome = net_perf([*ROUTED, "--routes", "policy", "--stateful"], "--size", "1M", "--duration", "3",
+                           "--warmup", "0", "--begin-at", str(time.monotonic() + 22), deadline_s=60,
                            setup="export RAILWEAVE_PEER_TIMEOUT=4",
-                           beside=f"[ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_packets) -gt 8 "
-                                  f"]; do sleep 0.1; done; {forget}) &")
+                           beside="[ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_packets) -gt 8 ]; "
+                           f"do sleep 0.1; done; {forget}) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         self.assert_carries(2, outcome, from_s=1)
@@ -85,23 +82,24 @@ class SaidClearly(RealHosts):
     """real-hosts 4: within ten seconds a rail without a lane is named, with its cause where the host knows it."""
 
     def test_a_firewall_from_the_start(self) -> None:
-        """The host that dials says what it saw; the other one says whose log has the cause. The rail that carries is
-        not mentioned."""
+        """The host that dials says what it saw; the other one says whose log has the cause.
+        The rail that carries is not mentioned."""
         refused = r"connect to 10\.77\.1\.2:\d+: Connection refused"
         for action, cause in (("drop", r"dialling 10\.77\.1\.2:\d+ from eth1: no answer to the connection: a firewall"),
-                              ("reject", refused),
-                              ("reset", refused)):
+                              ("reject", refused), ("reset", refused)):
             with self.subTest(action=action):
                 outcome = self.transfer([*TWO, "--arp", "strict"], seconds=_TOLD_S,
                                         from_start=f"--host 1 --nic 1 --firewall {action}")
                 self.assert_carries(1, outcome)
                 self.assertEqual([("eth0", "eth0")], outcome.pairs(), str(outcome))
                 dialler, = self.warnings_of(0, outcome, 1)
-                self.assertRegex(dialler, rf"rail eth1 to host1 pid \d+: no lane yet: to its rail eth1, \d+ tries: "
-                                          rf"{cause}", str(outcome))
+                self.assertRegex(dialler,
+                                 rf"rail eth1 to host1 pid \d+: no lane yet: to its rail eth1, \d+ tries: {cause}",
+                                 str(outcome))
                 other, = self.warnings_of(1, outcome, 1)
-                self.assertRegex(other, r"rail eth1 to host0 pid \d+: no lane yet: the peer dials, and its log says "
-                                        r"why", str(outcome))
+                self.assertRegex(other,
+                                 r"rail eth1 to host0 pid \d+: no lane yet: the peer dials, and its log says why",
+                                 str(outcome))
 
     def test_rp_filter_with_two_nics_in_a_subnet(self) -> None:
         outcome = self.transfer([*ONE_SWITCH, "--subnets", "shared", "--rp-filter", "1", "--disable-ipv6"],

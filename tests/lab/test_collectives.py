@@ -81,8 +81,8 @@ class Launched(CollectiveTest):
 
     @unittest.skipUnless(_TORCHRUN.exists(), "torch is not in .venv (tools/setup torch)")
     def test_torchrun_across_hosts(self) -> None:
-        # A launcher of every host, told apart by what the lab says of its own ranks; those of torchrun get its
-        # variables.
+        # A launcher of every host, told apart by what the lab says of its own ranks;
+        # those of torchrun get its variables.
         launch = ('node=$RANK; unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE; exec "$0" --no-python --nnodes 2 '
                   '--node-rank $node --nproc-per-node 2 --master-addr $MASTER_ADDR --master-port $MASTER_PORT "$@"')
         outcome = in_lab(_RAILS, ["sh", "-c", launch, str(_TORCHRUN), *_command("all_reduce_perf", 8)], deadline_s=90)

@@ -39,7 +39,8 @@ def _setting(name: str, value: int) -> str:
 
 
 # eth0 and eth1 in one subnet, whose route leads by eth0.
-_ONE_SUBNET = "ip addr flush dev eth0; ip addr flush dev eth1; ip addr add 10.7.0.1/24 dev eth0; ip addr add 10.7.0.2/24 dev eth1;"
+_ONE_SUBNET = ("ip addr flush dev eth0; ip addr flush dev eth1; "
+               "ip addr add 10.7.0.1/24 dev eth0; ip addr add 10.7.0.2/24 dev eth1;")
 
 
 class Verdicts(unittest.TestCase):
@@ -68,8 +69,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(["good", "good"], self._verdicts(f"{script} {mend} >&2;"))
 
     def test_a_default_route_on_one_rail_and_policy_routing(self) -> None:
-        set_up = (_setting("arp_ignore", 1) + "ip addr flush dev eth0; ip addr flush dev eth1; ip addr add 10.8.0.1/24 "
-                                              "dev eth0;"
+        set_up = (_setting("arp_ignore", 1)
+                  + "ip addr flush dev eth0; ip addr flush dev eth1; ip addr add 10.8.0.1/24 dev eth0;"
                   "ip addr add 10.8.1.1/24 dev eth1; ip route add default via 10.8.0.254;")
         first, second = self._verdicts(set_up)
         self.assertEqual("good", first)
@@ -100,14 +101,14 @@ class Discovery(unittest.TestCase):
 
     def test_links_that_come_up_late_are_waited_for(self) -> None:
         status, document = _ask("ip link set eth0 down; ip link set eth1 down;"
-                                "(sleep 0.1; ip link set eth0 up; ip link set eth1 up) & ip link set eth0 up; $INFO; "
-                                "wait")
+                                "(sleep 0.1; ip link set eth0 up; ip link set eth1 up) & "
+                                "ip link set eth0 up; $INFO; wait")
         self.assertEqual(0, status)
         self.assertIn("eth0", _names(document))
 
     def test_a_bridge_of_containers_a_vlan_and_loopback_are_left(self) -> None:
-        status, document = _ask("ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0; ip link set "
-                                "docker0 up;"
+        status, document = _ask("ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0; "
+                                "ip link set docker0 up;"
                                 "ip link add veth7 type veth peer name veth8; ip link set veth7 master docker0;"
                                 "ip link set veth7 up; ip link set veth8 up; $INFO")
         self.assertEqual((0, ["eth0", "eth1"]), (status, _names(document)))

@@ -74,12 +74,11 @@ class LostRail(EngineTest):
 
     def test_most_here_and_the_others_there(self) -> None:
         """Of 144 pairs no one that carried works; those that do are found before the peer counts as gone."""
-        dead = [f"$RWLAB_PROGRAM set --host {host} --nic {nic} --cut &" for host,
-                nics in ((0, range(1, 9)), (1, range(9, 13))) for nic in nics]
+        dead = [f"$RWLAB_PROGRAM set --host {host} --nic {nic} --cut &"
+                for host, nics in ((0, range(1, 9)), (1, range(9, 13))) for nic in nics]
         outcome = net_perf(["--nics", "13", "--rate", "40mbit", "--subnets", "shared"], "--bytes", "300M",
-                           deadline_s=90,
-                           setup=f"export RAILWEAVE_PEER_TIMEOUT=5 "
-                                 f"RAILWEAVE_RAILS={','.join(f'eth{nic}' for nic in range(1, 13))}",
+                           deadline_s=90, setup="export RAILWEAVE_PEER_TIMEOUT=5 "
+                           f"RAILWEAVE_RAILS={','.join(f'eth{nic}' for nic in range(1, 13))}",
                            beside=f"[ $RANK = 0 ] || (moved eth1 2000000; {' '.join(dead)} wait) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
@@ -89,8 +88,10 @@ class LostRail(EngineTest):
         """The other rail is silent meanwhile, so that nobody is told; the old address is back before that rail is."""
         outcome = net_perf(["--nics", "3", "--rate", "200mbit"], "--bytes", "150M", "--both", deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2", beside=f"""
-            [ $RANK != {host} ] || (moved eth1 3000000; ip link set eth1 down; sleep 0.5; $RWLAB_PROGRAM set --host {host} --nic 2 --cut
-                                    ip addr flush dev eth1; ip addr add 10.79.1.1/24 dev eth1; ip link set eth1 up; sleep 1.5
+            [ $RANK != {host} ] || (moved eth1 3000000; ip link set eth1 down; sleep 0.5
+                                    $RWLAB_PROGRAM set --host {host} --nic 2 --cut
+                                    ip addr flush dev eth1; ip addr add 10.79.1.1/24 dev eth1
+                                    ip link set eth1 up; sleep 1.5
                                     ip addr flush dev eth1; ip addr add 10.77.1.{host + 1}/24 dev eth1; sleep 3
                                     $RWLAB_PROGRAM set --host {host} --nic 2 --up) &""")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -104,12 +105,12 @@ class LostRail(EngineTest):
         self.renumbered(0)
 
     def test_the_address_of_one_moves_to_the_other(self) -> None:
-        """As where a host moves its addresses itself when a card dies: whoever dials there meets the same process by
-        another rail."""
+        """As where a host moves its addresses itself when a card dies:
+        whoever dials there meets the same process by another rail."""
         outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--subnets", "shared"], "--bytes", "300M",
-                           deadline_s=60,
-                           setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=5", beside="""
-            [ $RANK = 0 ] || (moved eth1 3000000; its=$(ip -o -4 addr show dev eth2 | awk '{print $4}'); ip -4 addr flush dev eth1
+                           deadline_s=60, setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=5", beside="""
+            [ $RANK = 0 ] || (moved eth1 3000000; its=$(ip -o -4 addr show dev eth2 | awk '{print $4}')
+                              ip -4 addr flush dev eth1
                               ip link set eth2 down; ip -4 addr flush dev eth2; ip addr add $its dev eth1
                               ip -n $RWLAB-host0 neigh flush all) &""")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -118,17 +119,17 @@ class LostRail(EngineTest):
 
     def test_the_last_rail_is_reset_while_the_other_is_down(self) -> None:
         """Who gave up no lane itself, but was told that the peer did, waits for another all the same."""
-        outcome = self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; $RWLAB_PROGRAM set --host 1 "
-                                "--nic 2 --reset",
-                                "--shape", "switch")
+        outcome = self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; "
+                                "$RWLAB_PROGRAM set --host 1 --nic 2 --reset", "--shape", "switch")
         self.assertTrue(any("gave it up" in said for said in outcome.warnings(1)), str(outcome))
 
     def test_a_firewall_refuses_on_one_rail_and_the_other_is_reset_at_once(self) -> None:
         """The lanes of both went together, so a refusal by one may be the peer's word. The other one is asked, too."""
-        refuse = "nft 'add table inet f; add chain inet f c { type filter hook input priority 0; }; add rule inet f c iifname eth2 meta l4proto tcp reject with tcp reset'"
+        refuse = ("nft 'add table inet f; add chain inet f c { type filter hook input priority 0; }; "
+                  "add rule inet f c iifname eth2 meta l4proto tcp reject with tcp reset'")
         outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--shape", "switch"], "--duration", "4", "--both",
-                           deadline_s=30,
-                           setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_LANES_PER_RAIL=1", beside=f"""
+                           deadline_s=30, setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_LANES_PER_RAIL=1",
+                           beside=f"""
             [ $RANK = 1 ] || (moved eth1 3000000; {refuse}; echo refused $?; sleep 0.05
                               ss -K -Htn state established '( src 10.77.1.1 )') &""")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -137,11 +138,12 @@ class LostRail(EngineTest):
         self.assertRegex(str(outcome), r"10\.77\.1\.1%eth1:\d+ +10\.77", f"as ss lists what it ends: {outcome}")
 
     def all_reset(self, times: int, every_s: float, *net_perf_args: str, rate: str = "200mbit") -> None:
-        """As by a firewall that forgets its connections, over more than the peer timeout: the peer is asked whether it
-        died, and did not."""
+        """As by a firewall that forgets its connections, over more than the peer timeout:
+        the peer is asked whether it died, and did not."""
         outcome = net_perf(["--nics", "3", "--rate", rate], *net_perf_args, deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=2", beside=f"""
-            [ $RANK = 0 ] || (until [ $(ss -Htn state established '( src 10.77.1.2 or src 10.77.2.2 )' | wc -l) -ge 2 ]; do sleep 0.05; done
+            [ $RANK = 0 ] || (until [ $(ss -Htn state established '( src 10.77.1.2 or src 10.77.2.2 )' | wc -l) -ge 2 ]
+                              do sleep 0.05; done
                               for i in $(seq {times}); do
                                   sleep {every_s}; ss -K -Htn state established '( src 10.77.1.2 or src 10.77.2.2 )'
                               done) &""")
@@ -206,13 +208,15 @@ class RailLog(EngineTest):
         """By the side that dials, when it is left in peace for longer than two seconds: each loss doubles that."""
         outcome = net_perf(_TWO, "--duration", "14", deadline_s=60, beside="""
             [ $RANK = 0 ] || (moved eth1 3000000
-                              for i in 1 2 3 4 5 6 7 8 9 10 11; do $RWLAB_PROGRAM set --host 1 --nic 1 --reset; sleep 1; done) &""")
+                              for i in 1 2 3 4 5 6 7 8 9 10 11; do
+                                  $RWLAB_PROGRAM set --host 1 --nic 1 --reset; sleep 1
+                              done) &""")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         named = [line for line in outcome.warnings(0) + outcome.warnings(1) if "lost so often" in line]
         self.assertEqual(1, len(named), str(outcome))
-        self.assertRegex(named[0], r"rail eth1 to rail eth1 of host1 pid \d+: lost so often, or so slow, that it backs "
-                                   r"off for [2-9] s", str(outcome))
+        self.assertRegex(named[0], r"rail eth1 to rail eth1 of host1 pid \d+: lost so often, or so slow, "
+                         r"that it backs off for [2-9] s", str(outcome))
 
 
 class ReturningRail(EngineTest):
@@ -247,9 +251,11 @@ class ReturningRail(EngineTest):
                            setup="export NCCL_DEBUG=INFO", beside="""
             [ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_bytes) -gt 3000000 ]; do sleep 0.02; done
                               $RWLAB_PROGRAM set --host 1 --nic 1 --cut-out; sleep 1.7  # its SYN-ACK goes again at 2.2
-                              tc qdisc add dev eth1 root tbf rate 1gbit burst 1000 limit 1000000  # drops all that is larger
+                              # drops all that is larger
+                              tc qdisc add dev eth1 root tbf rate 1gbit burst 1000 limit 1000000
                               $RWLAB_PROGRAM set --host 1 --nic 1 --up; sleep 1.2
-                              tc qdisc del dev eth1 root; echo returned $(cat /sys/class/net/eth1/statistics/tx_bytes)) &""")
+                              tc qdisc del dev eth1 root
+                              echo returned $(cat /sys/class/net/eth1/statistics/tx_bytes)) &""")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         returned = int(outcome.values(0, "returned")[0][0])
@@ -272,9 +278,8 @@ class StandIn(EngineTest):
     """All NICs on one switch: a lost pair is stood in for by the rails that are left, until it is back."""
 
     def test_retires_when_the_home_pair_is_back(self) -> None:
-        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared", "--shape", "switch", "--arp",
-                            "strict"],
-                           "--duration", "14", "--both", deadline_s=60,
+        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared", "--shape", "switch",
+                            "--arp", "strict"], "--duration", "14", "--both", deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2 NCCL_DEBUG=INFO", beside="""
             [ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --cut; sleep 3
                               $RWLAB_PROGRAM set --host 1 --nic 1 --up) &""")
@@ -330,8 +335,7 @@ class OtherInterface(EngineTest):
 
     def by_rails_alone(self, host: int, beside: str, setup: str) -> Outcome:
         outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared"], "--duration", "9", "--both",
-                           deadline_s=60,
-                           setup=f"{setup}; export NCCL_DEBUG=INFO",
+                           deadline_s=60, setup=f"{setup}; export NCCL_DEBUG=INFO",
                            beside=f"[ $RANK != {host} ] || (moved eth1 3000000; {beside}) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
@@ -342,7 +346,8 @@ class OtherInterface(EngineTest):
     def renamed(self, host: int) -> None:
         outcome = self.by_rails_alone(host, """
             ip link set eth2 down; ip link set eth2 name net9; ip link set net9 up; sleep 3
-            ss -K -Htn state established '( not src 10.77.0.0/24 )' > /dev/null; sleep 2; echo after $(cat /sys/class/net/net9/statistics/tx_bytes)""",
+            ss -K -Htn state established '( not src 10.77.0.0/24 )' > /dev/null; sleep 2
+            echo after $(cat /sys/class/net/net9/statistics/tx_bytes)""",
             "export RAILWEAVE_RAILS=eth1,eth2")
         after = int(outcome.values(host, "after")[0][0])
         self.assertGreater(outcome.carried(host)["net9"][0] - after, 5_000_000,
@@ -358,14 +363,16 @@ class OtherInterface(EngineTest):
         """It is a rail, too; and the renamed one carries once its link is up again."""
         outcome = self.by_rails_alone(1, f"""
             ip link set eth2 down; ip link set eth2 name net9; {self.macvlan('eth2', 'eth1')}
-            moved eth2 2000000; ip link set net9 up; sleep 2; echo after $(cat /sys/class/net/net9/statistics/tx_bytes)""",
+            moved eth2 2000000; ip link set net9 up; sleep 2
+            echo after $(cat /sys/class/net/net9/statistics/tx_bytes)""",
             "export NCCL_SOCKET_IFNAME==eth1,eth2")
         after = int(outcome.values(1, "after")[0][0])
         self.assertGreater(outcome.carried(1)["net9"][0] - after, 5_000_000, str(outcome))
 
     def test_an_index_that_is_used_again_is_another_interface(self) -> None:
         outcome = self.by_rails_alone(1, f"""
-            index=$(cat /sys/class/net/vf0/ifindex); ip link del vf0; {self.macvlan('zz', 'eth0', 'index $index')}; sleep 4; echo after $index""",
+            index=$(cat /sys/class/net/vf0/ifindex); ip link del vf0
+            {self.macvlan('zz', 'eth0', 'index $index')}; sleep 4; echo after $index""",
             f"[ $RANK = 0 ] || {{ {self.macvlan('vf0')}; }}; "
             "[ $RANK = 0 ] && export NCCL_SOCKET_IFNAME==eth1,eth2 || export NCCL_SOCKET_IFNAME==eth1,vf0")
         self.assertTrue(outcome.values(1, "after"), str(outcome))
@@ -373,7 +380,8 @@ class OtherInterface(EngineTest):
 
     def test_a_virtual_one_goes_and_its_address_comes_under_another_name(self) -> None:
         outcome = self.by_rails_alone(1, f"""
-            ip link del vf0; {self.macvlan('vf1')}; ip -n $RWLAB-host0 neigh flush all; sleep 4; echo after $(cat /sys/class/net/vf1/statistics/tx_bytes)""",
+            ip link del vf0; {self.macvlan('vf1')}; ip -n $RWLAB-host0 neigh flush all; sleep 4
+            echo after $(cat /sys/class/net/vf1/statistics/tx_bytes)""",
             f"[ $RANK = 0 ] || {{ ip addr flush dev eth2; {self.macvlan('vf0')}; }}; "
             "[ $RANK = 0 ] && export NCCL_SOCKET_IFNAME==eth1,eth2 || export NCCL_SOCKET_IFNAME==eth1,vf0,vf1")
         after = int(outcome.values(1, "after")[0][0])
@@ -387,8 +395,8 @@ class SlowRail(EngineTest):
                            beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --nic 1 --rate 1kbit) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
-        self.assertRegex("".join(outcome.warnings(0)), r"rail eth1 to host1 pid \d+: (too slow|no answer to what was "
-                                                       r"sent)", str(outcome))
+        self.assertRegex("".join(outcome.warnings(0)),
+                         r"rail eth1 to host1 pid \d+: (too slow|no answer to what was sent)", str(outcome))
 
 
 class LostPeer(EngineTest):
@@ -411,15 +419,14 @@ class LostPeer(EngineTest):
         self.check_killed(0)
 
     def test_a_killed_rank_one_of_whose_rails_is_dead(self) -> None:
-        """The dead rail is being dialled, by the one that dialled before, or is not given up yet; nobody waits for
-        that."""
+        """The dead rail is being dialled, by the one that dialled before, or is not given up yet;
+        nobody waits for that."""
         for victim, after_s in ((0, 3), (1, 3), (0, 0.3), (1, 0.3)):
             with self.subTest(killed=victim, after_s=after_s):
                 outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=50,
                                    setup="export RAILWEAVE_PEER_TIMEOUT=60",
-                                   beside=f"[ $RANK != {victim} ] || (moved eth0 3000000; "
-                                   f"$RWLAB_PROGRAM set --host {victim} --nic 1 --cut; sleep {after_s}; kill -9 $pid) "
-                                   f"&")
+                                   beside=f"[ $RANK != {victim} ] || (moved eth0 3000000; $RWLAB_PROGRAM set "
+                                   f"--host {victim} --nic 1 --cut; sleep {after_s}; kill -9 $pid) &")
                 self.assertEqual(128 + 9, outcome.status, str(outcome))
                 self.assertLess(outcome.seconds, _SOON_S, str(outcome))
                 self.assertIn("ncclRemoteError", "".join(outcome.said(1 - victim)), str(outcome))
@@ -447,8 +454,8 @@ class LostPeer(EngineTest):
         outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=30, setup="export RAILWEAVE_STALL_TIMEOUT=7",
                            beside="[ $RANK = 0 ] || (moved eth0 3000000; kill -STOP $pid; sleep 12; kill -9 $pid) &")
         self.assertIn("host0 ended with status 1", outcome.stderr, str(outcome))
-        self.assertRegex("".join(outcome.warnings(0)), r"host1 pid \d+ lost: its kernel answers, but it has not for 7 "
-                                                       r"s", str(outcome))
+        self.assertRegex("".join(outcome.warnings(0)),
+                         r"host1 pid \d+ lost: its kernel answers, but it has not for 7 s", str(outcome))
 
     def test_a_stopped_rank_is_waited_for(self) -> None:
         for rank in (0, 1):

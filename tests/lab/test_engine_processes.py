@@ -32,7 +32,8 @@ class Identity(EngineTest):
         self.assertRegex(outcome.stdout, r"PASSED  \] [1-9]\d* tests")
 
     def test_who_has_another_key_is_refused_aloud__and_nobody_waits(self) -> None:
-        keys = 'key=/tmp/$RWLAB-$RANK.key; trap "rm -f $key" EXIT; umask 077; echo "sixteen bytes of rank $RANK" > $key; export RAILWEAVE_KEY_FILE=$key'
+        keys = ('key=/tmp/$RWLAB-$RANK.key; trap "rm -f $key" EXIT; umask 077; '
+                'echo "sixteen bytes of rank $RANK" > $key; export RAILWEAVE_KEY_FILE=$key')
         outcome = net_perf(_TWO, setup=keys)
         self.assertEqual(1, outcome.status, str(outcome))
         self.assertLess(outcome.seconds, 20, str(outcome))  # who waits for a comm does so for 30 s

@@ -53,10 +53,10 @@ class Shapes(EngineTest):
         self.assert_pairs(_ALIGNED, self.assert_works(outcome))
 
     def test_one_shared_subnet(self) -> None:
-        """Either NIC of a host may answer for the other's address: which pairs there are is chance, that all rails
-        carry is not."""
-        outcome = self.assert_works(net_perf([*_TWO, "--subnets", "shared", "--rate", "200mbit"], "--both", "--bytes",
-                                             "64M"))
+        """Either NIC of a host may answer for the other's address: which pairs there are is chance,
+        that all rails carry is not."""
+        outcome = self.assert_works(net_perf([*_TWO, "--subnets", "shared", "--rate", "200mbit"], "--both",
+                                             "--bytes", "64M"))
         self.assert_bound(outcome)
         for host in (0, 1):
             self.assertEqual({"eth0", "eth1"}, {pair[host] for pair in outcome.pairs()}, str(outcome))
@@ -139,8 +139,7 @@ class Configured(EngineTest):
 
     def test_there_are_as_many_devices_as_rails(self) -> None:
         done = lab("run", "--hosts", "1", *_TWO, "--", "env", "RAILWEAVE_DEVICES=rails", str(kBin / "net_perf"),
-                   "--local",
-                   "--device", "2")
+                   "--local", "--device", "2")
         self.assertIn("--device 2: the plugin has 2 device(s)", done.stderr)
 
     def test_names_that_do_not_exist(self) -> None:

@@ -31,7 +31,8 @@ class Shortage(EngineTest):
 
     def test_a_rail_that_gets_another_address_in_a_shortage_carries_once_that_is_over(self) -> None:
         """Nothing tells of the address again: the engine looks for it by itself."""
-        outcome = self.short(1, "256M", """prlimit --pid $pid --nofile=3:; $RWLAB_PROGRAM set --host 1 --nic 1 --address 10.77.1.77/24
+        outcome = self.short(1, "256M", """prlimit --pid $pid --nofile=3:
+            $RWLAB_PROGRAM set --host 1 --nic 1 --address 10.77.1.77/24
             $RWLAB_PROGRAM set --host 1 --nic 1 --reset; sleep 1
             echo until $(cat /sys/class/net/eth1/statistics/rx_bytes); prlimit --pid $pid --nofile=1024:""",
                              "--disable-ipv6")
@@ -44,7 +45,9 @@ class Shortage(EngineTest):
         for victim in (0, 1):
             with self.subTest(without=victim):
                 outcome = self.short(victim, "48M", f"""
-                    prlimit --pid $pid --as=$(($(sed -n 's/^VmSize:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$pid/status) * 1024)); {_RESET}""")
+                    kib=$(sed -n 's/^VmSize:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$pid/status)
+                    prlimit --pid $pid --as=$(($kib * 1024))
+                    {_RESET}""")
                 self.assertIn(outcome.status, (0, 1), str(outcome))
                 print(outcome.status, end=" ... ", flush=True)
                 if outcome.status == 0:

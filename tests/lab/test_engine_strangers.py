@@ -37,8 +37,8 @@ exit $status
 
 class Strangers(EngineTest):
     def strangers(self, what: str, beside: str = "") -> Outcome:
-        outcome = net_perf(["--favour", "--hosts", "3", "--nics", "2", "--rate", "200mbit"], "--both", "--duration",
-                           "14", deadline_s=110,
+        outcome = net_perf(["--favour", "--hosts", "3", "--nics", "2", "--rate", "200mbit"],
+                           "--both", "--duration", "14", deadline_s=110,
                            through=["sh", "-c", _RANKS, "sh"], setup=f"export STRANGER={what}", beside=beside)
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
@@ -54,7 +54,8 @@ class Strangers(EngineTest):
         """A rail is reset meanwhile: its lane comes back through the same door."""
         outcome = self.strangers(what, beside="""
             [ $RANK != 1 ] || (until [ -e /tmp/$RWLAB-stranger ]; do sleep 0.1; done; sleep 2
-                               $RWLAB_PROGRAM set --host 1 --nic 1 --reset; echo reset $(cat /sys/class/net/eth1/statistics/rx_bytes)) &""")
+                               $RWLAB_PROGRAM set --host 1 --nic 1 --reset
+                               echo reset $(cat /sys/class/net/eth1/statistics/rx_bytes)) &""")
         (before,), = outcome.values(1, "reset")
         self.assertGreater(outcome.carried(1)["eth1"][1] - int(before), 5_000_000, str(outcome))
         return outcome
@@ -62,8 +63,8 @@ class Strangers(EngineTest):
     def test_a_port_scanner(self) -> None:
         outcome = self.strangers("scan")
         found, = outcome.values(2, "found")
-        # two rails of two hosts
-        self.assertEqual(4, len([place for place in found if place.endswith(":23000")]), str(outcome))
+        ranks = [place for place in found if place.endswith(":23000")]
+        self.assertEqual(4, len(ranks), str(outcome))  # two rails of two hosts
         (out, of), = outcome.values(2, "shown-out")
         self.assertEqual((out, of), (of, str(5 * len(found))), str(outcome))
 

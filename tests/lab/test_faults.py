@@ -162,7 +162,7 @@ class Packets(Fault):
         for options in (_STRICT, ["--arp", "strict"]):
             with self.subTest(options=options), OpenLab(*options) as lab:
                 faults.lose_packets(lab.plan, lab.nic(1, 1)[1], 10)
-                # some 140 packets; a SYN may be lost several times
+                # Some 140 packets; a SYN may be lost several times.
                 self.assertGreater(lab.carries(1, 1, 200_000, 30), 0)
                 sent = lab.run(0, "cat", "/proc/net/snmp").splitlines()
                 names, values = (line.split() for line in sent if line.startswith("Tcp:"))
@@ -213,8 +213,8 @@ class Addresses(Fault):
                 for target in (0, 1):
                     faults.flip_arp(*lab.nic(1, 1), lab.nic(1, target)[1])
                     mac = lab.link(1, target)["address"]
-                    self.assertTrue(eventually(lambda: mac in lab.run(0, "ip", "neigh", "show", "10.77.1.2", "dev",
-                                                                      "eth1")))
+                    neighbour = ["ip", "neigh", "show", "10.77.1.2", "dev", "eth1"]
+                    self.assertTrue(eventually(lambda: mac in lab.run(0, *neighbour)))
                     before = lab.bytes_in(1, target)
                     self.assertEqual(pump(end, other, 400_000, 5), 400_000)
                     self.assertGreater(lab.bytes_in(1, target) - before, 400_000)
@@ -260,8 +260,8 @@ class Router(Fault):
 class Paths(Fault):
     def test_some_connections_are_lost_and_the_others_are_whole(self) -> None:
         for direction in ("in", "out", "both"):
-            with self.subTest(direction=direction), OpenLab("--network", "routed", "--routes",
-                                                            "policy") as lab, lab.listen(1, 1) as listener:
+            with self.subTest(direction=direction), OpenLab("--network", "routed", "--routes", "policy") as lab, \
+                    lab.listen(1, 1) as listener:
                 faults.lose_flows(lab.nic(1, 1)[1], 50, direction)
                 said = []
                 for _ in range(24):
@@ -277,19 +277,17 @@ class CommandLine(unittest.TestCase):
 
     kFaults = {  # option: what it calls, with which arguments beside plan, host and NIC
         "--rate 20mbit": ("set_rate", 20_000_000), "--down": ("take_down",), "--port-down": ("take_port_down",),
-               "--cut": ("cut",),
-        "--cut-out": ("cut_out",), "--switch-down": ("take_switch_down",), "--reset": ("reset",),
-               "--port-mtu 1000": ("shrink_port_mtu", 1000),
+        "--cut": ("cut",), "--cut-out": ("cut_out",), "--switch-down": ("take_switch_down",), "--reset": ("reset",),
+        "--port-mtu 1000": ("shrink_port_mtu", 1000),
         "--firewall reset --direction in": ("filter_tcp", Rule("reset", "in")),
-               "--firewall reject": ("filter_tcp", Rule("reject")),
+        "--firewall reject": ("filter_tcp", Rule("reject")),
         "--firewall drop --at port --family ipv4": ("filter_tcp", Rule("drop", at="port", family="ipv4")),
         "--lose 5 --direction out": ("lose_packets", 5, "out"),
-               "--lose-flows 50 --direction in": ("lose_flows", 50, "in"),
+        "--lose-flows 50 --direction in": ("lose_flows", 50, "in"),
         "--lose-syn 50 --direction in": ("filter_tcp", Rule("drop", "in", "port", syn_percent=50)),
         "--address 10.79.0.1/24,fd00::1/64": ("replace_addresses", ["10.79.0.1/24", "fd00::1/64"]),
-               "--lose-routes": ("lose_routes",),
-        "--forget-connections": ("forget_connections",), "--arp-flip 0": ("flip_arp",), "--new-mac": ("change_mac",),
-               "--up": ("restore",)}
+        "--lose-routes": ("lose_routes",), "--forget-connections": ("forget_connections",),
+        "--arp-flip 0": ("flip_arp",), "--new-mac": ("change_mac",), "--up": ("restore",)}
 
     def called(self, options: str, plan: Plan) -> list[tuple]:
         """What `tools/lab set` calls of lab for NIC 1 of host 1, with plain values among the arguments."""
@@ -298,8 +296,8 @@ class CommandLine(unittest.TestCase):
         calls: list[tuple] = []
         with contextlib.ExitStack() as stack:
             for module, name in (*((faults, name) for name in faults.__all__ if name != "Rule"), (shaping, "set_rate")):
-                stack.enter_context(mock.patch.object(module, name, lambda *given,
-                                                      name=name: calls.append((name, *given))))
+                stack.enter_context(mock.patch.object(module, name,
+                                                      lambda *given, name=name: calls.append((name, *given))))
             set_options.apply(plan, parser.parse_args(["set", "--host", "1", "--nic", "1", *options.split()]))
         nic, other = plan.hosts[1].nics[1], plan.hosts[1].nics[0]
         self.assertTrue(all(nic in call or plan in call for call in calls), options)
@@ -315,11 +313,10 @@ class CommandLine(unittest.TestCase):
 
     def test_every_fault_can_be_had_of_a_lab_that_runs(self) -> None:
         with OpenLab(*_STRICT) as lab:
+            no_firewall = (1, "tools/lab: this lab's router has no firewall (--stateful makes one)\n")
             for options in self.kFaults:
                 done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *options.split())
-                seen = (0, "") if options != "--forget-connections" else (1,
-                                                                          "tools/lab: this lab's router has no "
-                                                                          "firewall (--stateful makes one)\n")
+                seen = (0, "") if options != "--forget-connections" else no_firewall
                 self.assertEqual((done.returncode, done.stderr), seen, options)
             self.assertTrue(eventually(lambda: lab.reaches(1, 1) == "connected"))  # --up came last
             self.assertEqual(lab.run(1, "nft", "list", "ruleset"), "")
@@ -327,9 +324,8 @@ class CommandLine(unittest.TestCase):
     def test_what_cannot_be_is_refused_by_name(self) -> None:
         with OpenLab() as lab:
             for option, said in (("--lose 0", "--lose 0"), ("--port-mtu 1", "--port-mtu 1"),
-                                 ("--arp-flip 7", "--arp-flip 7"),
-                                 ("--port-down", "no switch"), ("--address x", "no address"),
-                                 ("--firewall reset --at port", "only drop")):
+                                 ("--arp-flip 7", "--arp-flip 7"), ("--port-down", "no switch"),
+                                 ("--address x", "no address"), ("--firewall reset --at port", "only drop")):
                 done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *option.split())
                 self.assertIn(done.returncode, (1, 2), option)
                 self.assertIn(said, done.stderr, option)

@@ -1,5 +1,5 @@
-"""The programs of tools/bench's N1 to N5, each once and briefly: what they measure is there, and nothing fails. Bounds
-are the bench's."""
+"""The programs of tools/bench's N1 to N5, each once and briefly: what they measure is there, and nothing fails.
+Bounds are the bench's."""
 from __future__ import annotations
 
 import json
@@ -23,8 +23,8 @@ class Programs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
             done = support.lab("run", *lab, "--timeout", "100", "--", sys.executable, "-B",
-                               str(support.kPerf / program), *options,
-                               "--programs", str(engine_lab.kBin), "--json", str(file), timeout_s=120)
+                               str(support.kPerf / program), *options, "--programs", str(engine_lab.kBin),
+                               "--json", str(file), timeout_s=120)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             return json.loads(file.read_text())
 
@@ -37,16 +37,15 @@ class Programs(unittest.TestCase):
 
     def test_share_of_clean_rails_beside_a_bad_one_that_is_good_again(self) -> None:
         """Raw TCP of the second round would stand if the rail that is bad in the first were one of its own."""
-        found = self.run_in_lab("bench/hosts/share_perf.py", (*_LAB, "--network", "rails"), "--rails", "1", "--bad",
-                                "firewall-one-way",
-                                "--rounds", "2", "--settle", "0", "--duration", "2", "--from", "1")
+        found = self.run_in_lab("bench/hosts/share_perf.py", (*_LAB, "--network", "rails"), "--rails", "1",
+                                "--bad", "firewall-one-way", "--rounds", "2", "--settle", "0", "--duration", "2",
+                                "--from", "1")
         self.assertEqual(0, found["summary"]["errors"], found)
         self.assertLess(found["summary"]["share"], 1.3, "the bad rail carried")
 
     def test_a_fault_of_one_host_s_port(self) -> None:
         found = self.run_in_lab("bench/faults/rail_loss_perf.py", (*_LAB, "--network", "routed"), "--kind", "port-down",
-                                "--host", "1",
-                                "--trials", "1", "--outage", "2", "--watch", "3")
+                                "--host", "1", "--trials", "1", "--outage", "2", "--watch", "3")
         trial, = found["trials"]
         self.assertEqual((0, 0), (found["summary"]["errors"], found["summary"]["wrong_bytes"]), found)
         meanwhile = [gbps for at_s, gbps in zip(trial["series"]["from_loss_s"], trial["series"]["gbps"], strict=True)
@@ -55,8 +54,8 @@ class Programs(unittest.TestCase):
         self.assertLess(mean(meanwhile), 1.2 * trial["raw_gbps"], "the port was not down")
 
     def test_data_lost_while_both_sides_connect(self) -> None:
-        found = self.run_in_lab("bench/hosts/connect_loss_perf.py", _LAB, "--trials", "2", "--least", "0.5", "--most",
-                                "1.5")
+        found = self.run_in_lab("bench/hosts/connect_loss_perf.py", _LAB, "--trials", "2", "--least", "0.5",
+                                "--most", "1.5")
         self.assertEqual((0, 0), (found["summary"]["errors"], found["summary"]["wrong_bytes"]), found)
         self.assertTrue(all(trial["took_s"] >= trial["lasts_s"] for trial in found["trials"]),
                         "something connected in spite of the loss")

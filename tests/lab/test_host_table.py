@@ -45,14 +45,14 @@ class Table(unittest.TestCase):
         for names, values, found in (
                 ("shape and setting", {(shape, kind, value) for shape in kShapes for kind, value in self.settings()},
                  {(cell.shape, kind, value) for cell in chosen for kind, value in self.of(cell.setting)}),
-                ("fault and setting", {(fault, kind, value) for fault in losses.kLosses for kind,
-                                       value in self.settings()},
+                ("fault and setting",
+                 {(fault, kind, value) for fault in losses.kLosses for kind, value in self.settings()},
                  {(cell.fault, kind, value) for cell in chosen for kind, value in self.of(cell.setting)}),
-                ("shape and family", {(shape, family) for shape, kind in kShapes.items() for family,
-                                      faults in rows.kFamilies.items()
-                                      if any(rows.can_happen(kind, fault) for fault in faults)},
-                 {(cell.shape, family) for cell in chosen for family,
-                  faults in rows.kFamilies.items() if cell.fault in faults})):
+                ("shape and family",
+                 {(shape, family) for shape, kind in kShapes.items() for family, faults in rows.kFamilies.items()
+                  if any(rows.can_happen(kind, fault) for fault in faults)},
+                 {(cell.shape, family) for cell in chosen
+                  for family, faults in rows.kFamilies.items() if cell.fault in faults})):
             self.assertEqual(values, found, names)
 
     def settings(self) -> set[tuple[str, object]]:
@@ -65,8 +65,8 @@ class Table(unittest.TestCase):
         chosen = rows.chosen()
         self.assertLessEqual(len(chosen), 66)
         self.assertTrue(all(rows.can_happen(kShapes[cell.shape], cell.fault) for cell in chosen))
-        self.assertEqual(sorted(losses.kLosses), sorted(fault for faults in rows.kFamilies.values()
-                                                        for fault in faults))
+        self.assertEqual(sorted(losses.kLosses),
+                         sorted(fault for faults in rows.kFamilies.values() for fault in faults))
 
     def test_names_are_unique(self) -> None:
         for name, found in make_table.table().items():
@@ -151,8 +151,8 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
         said = {file.name: {"".join(re.findall(r'"([^"]*)"', text))
                             for text in re.findall(r'RW_WARN\(\w+,\s*("[^"]*"(?:\s*"[^"]*")*)', source)}
                 for file, source in sources.items() if "RW_WARN(" in source}
-        ends = re.findall(r'fmt::format\("([^"]*)"', next(source for file,
-                                                          source in sources.items() if file.name == "rail_log.cc"))
+        ends = re.findall(r'fmt::format\("([^"]*)"',
+                          next(source for file, source in sources.items() if file.name == "rail_log.cc"))
         said["rail_log.cc"] = {start.removesuffix("{}") + end for start in said["rail_log.cc"] for end in ends}
         return said
 
@@ -186,13 +186,11 @@ class OutsideALab(unittest.TestCase):
         outside = {name: value for name, value in os.environ.items()
                    if not name.startswith(("RWLAB", "MASTER_", "RANK", "WORLD_SIZE"))}
         for program, options in (("bench/faults/rail_loss_perf", ["--kind", "reset"]),
-                                 ("bench/faults/peer_loss_perf", ["--kind", "kill"]),
-                                 ("bench/incast/incast_perf", []), ("bench/incast/sharing_perf", []),
-                                 ("bench/hosts/share_perf", ["--rails", "1"]), ("bench/hosts/false_alarm_perf", []),
-                                 ("bench/hosts/connect_loss_perf", [])):
+                                 ("bench/faults/peer_loss_perf", ["--kind", "kill"]), ("bench/incast/incast_perf", []),
+                                 ("bench/incast/sharing_perf", []), ("bench/hosts/share_perf", ["--rails", "1"]),
+                                 ("bench/hosts/false_alarm_perf", []), ("bench/hosts/connect_loss_perf", [])):
             done = subprocess.run([sys.executable, "-B", support.kPerf / f"{program}.py", *options],
-                                  env={**outside, "RANK": "0"},
-                                  capture_output=True, text=True, timeout=20, check=False)
+                                  env={**outside, "RANK": "0"}, capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual(2, done.returncode, program)
             self.assertRegex(done.stderr, "error: WORLD_SIZE, .*RWLAB_ADDRESSES not set: run it by tools/lab run",
                              program)
@@ -206,8 +204,8 @@ class Disturbances(unittest.TestCase):
         self.assertNotEqual(made[0], made[2])
         self.assertEqual({one.kind for one in made[0]}, set(disturbances.kKinds))
         self.assertFalse({"switch", "mtu-hole"} & set(disturbances.kKinds))
-        self.assertTrue(all(one.host == losses.kLosses[one.kind].at for one in made[0]
-                            if one.kind in ("down-sender", "down-receiver")))
+        self.assertTrue(all(one.host == losses.kLosses[one.kind].at
+                            for one in made[0] if one.kind in ("down-sender", "down-receiver")))
 
     def test_bad_rails_are_eight(self) -> None:
         self.assertEqual(8, len(bad_rails.rows()))

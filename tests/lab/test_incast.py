@@ -43,9 +43,8 @@ class FourSenders(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
             done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch",
-                               "--timeout", "100", "--",
-                               sys.executable, "-B", str(_PROGRAM), "--program", program, "--senders", "4", "--settle",
-                               "3", "--duration", "3",
+                               "--timeout", "100", "--", sys.executable, "-B", str(_PROGRAM),
+                               "--program", program, "--senders", "4", "--settle", "3", "--duration", "3",
                                "--programs", str(engine_lab.kBin), "--json", str(file), *options, timeout_s=120)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             found = json.loads(file.read_text())["summary"]
@@ -70,9 +69,8 @@ class FourThatComeAndGo(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
             done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch",
-                               "--buffer", "524288", "--timeout", "100",
-                               "--", sys.executable, "-B", str(_SHARING), "--senders", "4", "--settle", "2",
-                               "--stagger", "0.4", *options,
+                               "--buffer", "524288", "--timeout", "100", "--", sys.executable, "-B", str(_SHARING),
+                               "--senders", "4", "--settle", "2", "--stagger", "0.4", *options,
                                "--programs", str(engine_lab.kBin), "--json", str(file), timeout_s=120)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             return json.loads(file.read_text())

@@ -1,5 +1,5 @@
-"""Two NICs in one segment, where by Linux's own settings any NIC answers ARP for any address of its host (real-hosts
-1)."""
+"""Two NICs in one segment, where by Linux's own settings any NIC answers ARP for any address of its host
+(real-hosts 1)."""
 from __future__ import annotations
 
 import engine_lab

@@ -27,10 +27,9 @@ class Losses(engine_lab.EngineTest):
     @classmethod
     def setUpClass(cls) -> None:
         cls._folder = tempfile.TemporaryDirectory()
-        cls._running = {kind: support.start("run", *_LAB, "--", sys.executable, "-B", str(_PROGRAM), "--kind", kind,
-                                            "--trials", "2",
-                                            "--programs", str(engine_lab.kBin), *_SHORTER.get(kind, []), "--json",
-                                            str(cls._file(kind)))
+        cls._running = {kind: support.start("run", *_LAB, "--", sys.executable, "-B", str(_PROGRAM),
+                                            "--kind", kind, "--trials", "2", "--programs", str(engine_lab.kBin),
+                                            *_SHORTER.get(kind, []), "--json", str(cls._file(kind)))
                         for kind in peer_losses.kLosses}
 
     @classmethod
@@ -116,9 +115,8 @@ class Judgement(unittest.TestCase):
 
     def test_an_outage_ends_nothing(self) -> None:
         series = {"t_s": [1.0, 2.0, 3.0], "received_bytes": [5, 0, 5], "rails": {}}
-        document = {"results": [{"verify": {"errors": 0}, "ranks": [{},
-                                                                    {"t0_monotonic_ns": 106_000_000_000,
-                                                                     "series": series}]}]}
+        document = {"results": [{"verify": {"errors": 0},
+                                 "ranks": [{}, {"t0_monotonic_ns": 106_000_000_000, "series": series}]}]}
         ends = [End(7, 0, []), End(8, 0, [])]
         found = self.judged("stop", ends, document)
         self.assertEqual([], found.wrong)

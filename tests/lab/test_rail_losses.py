@@ -15,17 +15,15 @@ _PROGRAM = support.kPerf / "bench/faults" / "rail_loss_perf.py"
 
 
 class Losses(engine_lab.EngineTest):
-    """No error, no wrong byte, and the rail is in use again when it is back. How soon the other one carries all is
-    R1's."""
+    """No error, no wrong byte, and the rail is in use again when it is back.
+    How soon the other one carries all is R1's."""
 
     def check(self, kind: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
             done = support.lab("run", "--nics", "2", "--rate", "1gbit", "--shape", "switch", "--timeout", "100", "--",
-                               sys.executable,
-                               "-B", str(_PROGRAM), "--kind", kind, "--trials", "2", "--programs", str(engine_lab.kBin),
-                               "--json",
-                               str(file), timeout_s=120)
+                               sys.executable, "-B", str(_PROGRAM), "--kind", kind, "--trials", "2",
+                               "--programs", str(engine_lab.kBin), "--json", str(file), timeout_s=120)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             found = json.loads(file.read_text())
         self.assertEqual((2, 0, 0), tuple(found["summary"][name] for name in ("trials", "errors", "wrong_bytes")),
@@ -67,8 +65,8 @@ class Recovery(unittest.TestCase):
 
     def test_a_pause_is_seen_wherever_it_is(self) -> None:
         for paused in ([6, 0, 6, 12, 12], [6, 12, 12, 6, 0], [0, 6, 12, 12, 12]):
-            self.assertAlmostEqual(6 / 12.5, recovery.least_share(recovery.bins(_result(paused, [0] * 5)), 100.01, 200,
-                                                                  1.0))
+            self.assertAlmostEqual(6 / 12.5,
+                                   recovery.least_share(recovery.bins(_result(paused, [0] * 5)), 100.01, 200, 1.0))
 
     def test_what_the_next_bin_has_instead_is_no_pause(self) -> None:
         bins = recovery.bins(_result([6, 5, 7, 6, 12], [0] * 5))
@@ -87,8 +85,8 @@ class Recovery(unittest.TestCase):
             recovery.mean_gbps(bins, 0.19, 1)
 
     def test_the_usual_rate_is_that_before_the_loss(self) -> None:
-        self.assertAlmostEqual(12 / 6.25, recovery.usual_gbps(recovery.bins(_result([12, 12, 1, 0, 0, 0], [0] * 6)),
-                                                              100.16))
+        self.assertAlmostEqual(12 / 6.25,
+                               recovery.usual_gbps(recovery.bins(_result([12, 12, 1, 0, 0, 0], [0] * 6)), 100.16))
 
 
 if __name__ == "__main__":

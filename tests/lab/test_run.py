@@ -59,11 +59,11 @@ class Environment(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
 
     def test_loopback_needs_no_namespace(self) -> None:
-        done = lab("run", "--loopback", "--", "sh", "-c", "echo $RANK $NCCL_SOCKET_IFNAME $RWLAB_ADDRESSES "
-                                                          "$MASTER_ADDR; exit 4")
+        done = lab("run", "--loopback", "--", "sh", "-c",
+                   "echo $RANK $NCCL_SOCKET_IFNAME $RWLAB_ADDRESSES $MASTER_ADDR; exit 4")
         self.assertEqual(done.returncode, 4)
-        self.assertEqual(sorted(done.stdout.splitlines()), [f"[host{rank}] {rank} =lo 127.0.0.1;127.0.1.1 127.0.0.1"
-                                                            for rank in (0, 1)])
+        self.assertEqual(sorted(done.stdout.splitlines()),
+                         [f"[host{rank}] {rank} =lo 127.0.0.1;127.0.1.1 127.0.0.1" for rank in (0, 1)])
 
 
     def test_loopback_s_ports_are_none_that_an_outgoing_connection_may_have(self) -> None:

@@ -1,5 +1,5 @@
-"""The shapes of networks that the lab makes: which NIC reaches which, by which NIC packets come in, and what hosts are
-told."""
+"""The shapes of networks that the lab makes: which NIC reaches which, by which NIC packets come in,
+and what hosts are told."""
 from __future__ import annotations
 
 import json
@@ -91,7 +91,8 @@ class Hosts(unittest.TestCase):
 
     def test_ranks_meet_by_the_management_interface(self) -> None:
         for option, nics in (("--pods", "net1,net2"), ("--management", "eth0,eth1")):
-            script = "echo $NCCL_SOCKET_IFNAME $MASTER_ADDR; ip route get 10.76.0.1 | grep -qE 'local|dev eth0|dev mgmt0'"
+            script = ("echo $NCCL_SOCKET_IFNAME $MASTER_ADDR; "
+                      "ip route get 10.76.0.1 | grep -qE 'local|dev eth0|dev mgmt0'")
             done = support.lab("run", option, "--", "sh", "-c", script)
             self.assertEqual(sorted(done.stdout.splitlines()), [f"[host{h}] ={nics} 10.76.0.1" for h in (0, 1)])
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -99,8 +100,8 @@ class Hosts(unittest.TestCase):
 
 class ByWhichNic(unittest.TestCase):
     def test_default_arp_on_one_switch_brings_both_addresses_to_one_nic(self) -> None:
-        """Strict ARP brings each address to its NIC. With the default both addresses' packets may take one NIC: which,
-        is chance."""
+        """Strict ARP brings each address to its NIC. With the default both addresses' packets may take one NIC:
+        which, is chance."""
         def brought(*options: str) -> list[int]:
             with OpenLab("--network", "one-switch", *options) as lab:
                 before = [lab.bytes_in(1, nic) for nic in (0, 1)]

@@ -35,8 +35,7 @@ class Rates(unittest.TestCase):
 
     def test_impossible_requests_are_refused(self) -> None:
         for hosts, nics, rate in ((0, "1", None), (2, "2,2,2", None), (2, "x", None), (2, "1", "1gbit,1gbit"),
-                                  (2, "0", None),
-                                  (2, "1", "1gbit/1gbit/1gbit")):
+                                  (2, "0", None), (2, "1", "1gbit/1gbit/1gbit")):
             with self.assertRaises(SpecError):
                 make_spec(hosts, nics, rate)
         for names in ("lo", "a", "eth0", "eth,ens,x"):
@@ -48,11 +47,9 @@ class Rates(unittest.TestCase):
                               ("--buffer", {"buffer_bytes": 10, "shape": "both"}),
                               ("--network routed", {"network": "routed", "subnets": "shared"}),
                               ("--routes policy", {"routes": "policy"}),
-                              ("--stateful", {"stateful": True}),
-                              ("--ipv6", {"ipv6": True, "dual_stack": True}),
-                              ("--disable-ipv6", {"ipv6": True, "disable_ipv6": True}),
-                              ("--mtu", {"mtu_bytes": 100}), ("--nowhere '2:0'", {"nowhere": ["2:0"]}),
-                              ("--nowhere 'x'", {"nowhere": ["x"]})):
+                              ("--stateful", {"stateful": True}), ("--ipv6", {"ipv6": True, "dual_stack": True}),
+                              ("--disable-ipv6", {"ipv6": True, "disable_ipv6": True}), ("--mtu", {"mtu_bytes": 100}),
+                              ("--nowhere '2:0'", {"nowhere": ["2:0"]}), ("--nowhere 'x'", {"nowhere": ["x"]})):
             with self.assertRaisesRegex(SpecError, option):
                 make_spec(2, "2", **given)
         with self.assertRaisesRegex(SpecError, "--names eth"):
@@ -104,14 +101,13 @@ class Plans(unittest.TestCase):
 
     def test_routes_of_a_routed_network(self) -> None:
         def routes(choice: str) -> list[list[str]]:
-            return [nic.routes for nic in make_plan(make_spec(2, "2", network="routed", routes=choice),
-                                                    "x").hosts[1].nics]
+            return [nic.routes
+                    for nic in make_plan(make_spec(2, "2", network="routed", routes=choice), "x").hosts[1].nics]
 
         first, second = "default via 10.128.1.1 dev eth0", "default via 10.129.1.1 dev eth1"
         self.assertEqual(routes("metric"), [[f"{first} metric 101"], [f"{second} metric 102"]])
         self.assertEqual(routes("one"), [[f"{first} metric 101"], []])
-        self.assertEqual(routes("rail"), [[f"{first} metric 101",
-                                           "10.128.0.0/16 via 10.128.1.1 dev eth0"],
+        self.assertEqual(routes("rail"), [[f"{first} metric 101", "10.128.0.0/16 via 10.128.1.1 dev eth0"],
                                           ["10.129.0.0/16 via 10.129.1.1 dev eth1"]])
         self.assertEqual(routes("policy")[1], ["10.129.1.0/24 dev eth1 table 102", f"{second} table 102"])
         plan = make_plan(make_spec(2, "2", network="routed", routes="policy"), "x")
@@ -158,8 +154,8 @@ class FirewallRules(unittest.TestCase):
     def test_what_a_rule_matches(self) -> None:
         self.assertEqual(Rule().matches(), "meta l4proto tcp")
         self.assertEqual(Rule(family="ipv4").matches(), "meta protocol ip meta l4proto tcp")
-        self.assertRegex(Rule(syn_percent=12.5).matches(), r"tcp flags & \(syn\|ack\) == syn numgen random mod 100000 "
-                                                           r"< 12500$")
+        self.assertRegex(Rule(syn_percent=12.5).matches(),
+                         r"tcp flags & \(syn\|ack\) == syn numgen random mod 100000 < 12500$")
 
     def test_a_switch_only_drops(self) -> None:
         host = make_plan(make_spec(2, "2", network="rails"), "x").hosts[0]

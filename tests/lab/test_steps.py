@@ -1,5 +1,5 @@
-"""Steps in one lab where this machine refuses namespaces: who measures is told, and nothing asks for a NIC that is not
-there."""
+"""Steps in one lab where this machine refuses namespaces:
+who measures is told, and nothing asks for a NIC that is not there."""
 from __future__ import annotations
 
 import json

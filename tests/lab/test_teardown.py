@@ -30,8 +30,8 @@ class Running:
             self.pids += [int(match[2]), int(match[3])]
 
     def gone(self) -> bool:
-        return not namespaces(self.name) and not state_file(self.name).exists() and not any(alive(pid)
-                                                                                            for pid in self.pids)
+        return (not namespaces(self.name) and not state_file(self.name).exists()
+                and not any(alive(pid) for pid in self.pids))
 
     def end(self) -> tuple[int, str]:
         """Its exit status, and what it said."""

@@ -20,8 +20,8 @@ _STOLEN_MOST = 0.2  # of the cores, by the host of a virtual machine: beyond, ra
 
 
 def _rates(output: str, word: str) -> list[list[float]]:
-    return [[float(rate) for rate in line.split()[2:]] for line in output.splitlines()
-            if line.startswith(f"[host0] {word}")]
+    return [[float(rate) for rate in line.split()[2:]]
+            for line in output.splitlines() if line.startswith(f"[host0] {word}")]
 
 
 class Rates(unittest.TestCase):
@@ -83,8 +83,8 @@ class MidRun(unittest.TestCase):
         self.assertTrue(15 < last < 25, last)
 
     def test_rate_behind_a_switch(self) -> None:
-        # 2 MiB of buffer are 0.8 s at this rate, and a loss holds back everything behind it: only a mean says
-        # something.
+        # 2 MiB of buffer are 0.8 s at this rate, and a loss holds back everything behind it:
+        # only a mean says something.
         last = [rates[1] for rates in self.change("--nic 1 --rate 20mbit", "switch")[-3:]]
         self.assertLess(sum(last) / 3, 40, last)
 

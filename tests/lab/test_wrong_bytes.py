@@ -1,5 +1,5 @@
-"""A rail that alters bytes: with RAILWEAVE_CHECKSUM nobody sees one, no request fails, and the rail carries almost
-nothing."""
+"""A rail that alters bytes: with RAILWEAVE_CHECKSUM nobody sees one, no request fails,
+and the rail carries almost nothing."""
 from __future__ import annotations
 
 import tempfile
@@ -24,7 +24,9 @@ def through_bad_cable(*options: str, per_mille: float, checksum: str, rails: str
               python3 -B {_CABLE} 1 {per_mille} > {said} & cable=$!
               until grep -q ready {said}; do kill -0 $cable || exit 9; sleep 0.02; done
             fi"""
-        beside = f"""[ $RANK != 0 ] || (while kill -0 $pid 2> /dev/null; do sleep 0.1; done; kill $cable; sleep 0.2; cat {said}) &"""
+        beside = f"""
+            [ $RANK != 0 ] || (while kill -0 $pid 2> /dev/null; do sleep 0.1; done
+                               kill $cable; sleep 0.2; cat {said}) &"""
         return net_perf(_TWO, *options, setup=setup, beside=beside, deadline_s=deadline_s)
 
 

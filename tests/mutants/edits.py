@@ -1,5 +1,5 @@
-"""Edits of a mutant: text to remove, wherever the tree has it, and the text to put in its place. tests/mutants/run
-shows their form.
+"""Edits of a mutant: text to remove, wherever the tree has it, and the text to put in its place.
+tests/mutants/run shows their form.
 
 The old text must be in the files under SEARCHED exactly once, whole lines or part of one. White space in it stands for
 any white space of the tree, so that neither indentation nor line breaks matter. The new text begins where the old text
@@ -41,26 +41,26 @@ def parse(path):
     text = path.read_text()
     pitfall, test = re.search(r"^Pitfall: (.+)$", text, re.M), re.search(r"^Test: (\S+) (\S+)$", text, re.M)
     if not pitfall or not test:
-        raise EditError(f"{path.name}:1: lacks a line `Pitfall: TEXT` or `Test: PROGRAM FILTER`; write both above the "
-                        f"edits")
+        raise EditError(f"{path.name}:1: lacks a line `Pitfall: TEXT` or `Test: PROGRAM FILTER`; "
+                        "write both above the edits")
     edits, end = [], None
     for match in EDIT.finditer(text):
         between = text[end:match.start()] if end else ""
         edit = Edit(text.count("\n", 0, match.start()) + 1, match[1].strip("\n"), match[2].strip("\n"))
         if between.strip() or DELIMITER.search(edit.removed) or DELIMITER.search(edit.put):
             raise EditError(f"{path.name}:{edit.line}: an edit is `<<<< remove`, `==== put` and `>>>>`, each a line; "
-                            f"mend this edit or the one above")
+                            "mend this edit or the one above")
         if edit.removed.split() == edit.put.split():
-            raise EditError(f"{path.name}:{edit.line}: puts the text that it removes; name a new text, or drop the "
-                            f"edit")
+            raise EditError(f"{path.name}:{edit.line}: puts the text that it removes; name a new text, "
+                            "or drop the edit")
         if not edit.removed.strip():
-            raise EditError(f"{path.name}:{edit.line}: removes nothing; to add text, remove what stands beside it and "
-                            f"put both")
+            raise EditError(f"{path.name}:{edit.line}: removes nothing; to add text, "
+                            "remove what stands beside it and put both")
         edits.append(edit)
         end = match.end()
     if not edits or text[end:].strip():
-        raise EditError(f"{path.name}:1: lacks an edit, or its last one is not whole; write `<<<< remove`, `==== put` "
-                        f"and `>>>>`, each a line")
+        raise EditError(f"{path.name}:1: lacks an edit, or its last one is not whole; write `<<<< remove`, "
+                        "`==== put` and `>>>>`, each a line")
     return Mutant(path, pitfall[1], *test.groups(), edits)
 
 
@@ -109,8 +109,8 @@ def replacement(text, first, end, edit):
 
 
 def mutate(mutant, texts):
-    """Changed files only: their new text, by path. EditError where the tree has an old text not once, or two edits
-    overlap."""
+    """Changed files only: their new text, by path. EditError where the tree has an old text not once,
+    or two edits overlap."""
     replacements = {}
     for edit in mutant.edits:
         name, first, end = find_once(mutant, edit, texts)

@@ -58,11 +58,11 @@ TEST_F(RendezvousTest, a_rank_that_left_is_an_error_after_what_it_said) {
 }
 
 TEST_F(RendezvousTest, a_look_tells_that_the_other_has_gone__and_takes_no_message) {
-  EXPECT_TRUE(zero_->look().ok());
+  EXPECT_TRUE(zero_->poll().ok());
   EXPECT_TRUE(one_->send("last word").ok());
-  EXPECT_TRUE(zero_->look().ok());
+  EXPECT_TRUE(zero_->poll().ok());
   one_.reset();
-  EXPECT_EQ(zero_->look().code(), Code::remote);
+  EXPECT_EQ(zero_->poll().code(), Code::remote);
   EXPECT_EQ(zero_->receive().value(), "last word");
 }
 

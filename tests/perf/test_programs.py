@@ -252,8 +252,8 @@ class SeveralSenders(unittest.TestCase):
     """Ranks 0 that one process receives from."""
 
     def ended(self, ports, *more, senders=2):
-        """The exit status of the receiver and what it said; exit status and document of each sender. The ports beyond
-        `senders` have none."""
+        """The exit status of the receiver and what it said; exit status and document of each sender.
+        The ports beyond `senders` have none."""
         with tempfile.TemporaryDirectory() as folder:
             files = [Path(folder) / f"{port}.json" for port in ports[:senders]]
             command = [str(ARGS.bin / "net_perf"), "--plugin", str(ARGS.plugin), "--bytes", "4M", "--size", "64K",
@@ -284,8 +284,8 @@ class SeveralSenders(unittest.TestCase):
         ports = [free_port(), free_port()]
         receiver, statuses, documents = self.ended(ports, "--patience", "1", senders=1)
         self.assertEqual(1, receiver.returncode)
-        self.assertRegex(receiver.stderr, rf"\Arank 1 of 127.0.0.1 port {ports[1]}: rank 0 was not at the rendezvous "
-                                          rf".*\n\Z")
+        self.assertRegex(receiver.stderr,
+                         rf"\Arank 1 of 127.0.0.1 port {ports[1]}: rank 0 was not at the rendezvous .*\n\Z")
         self.check_each_had_all(statuses, documents)
 
     def test_refusals_say_why(self):

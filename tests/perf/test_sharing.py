@@ -31,8 +31,8 @@ class Bins(unittest.TestCase):
         return [(one.begin_s, one.shares) for one in sharing.bins(list(visits))]
 
     def test_the_first_full_bin_after_a_join_counts(self) -> None:
-        # The later one joins at 1.5: the bin from 1 on does not have it, the one from 1.5 on does, with what came right
-        # after the join.
+        # The later one joins at 1.5: the bin from 1 on does not have it, the one from 1.5 on does,
+        # with what came right after the join.
         late = Visit(Arrivals([1.5, 2.0, 4.0], [0, 300, 400]), 1.5, 4.0)
         found = self.found(_visit(0, 4), _visit(0, 4), late)
         self.assertEqual([(0, [100, 100]), (1, [100, 100]), (1.5, [100, 100, 325]), (2.5, [100, 100, 50])], found)
@@ -176,8 +176,7 @@ class Processes(unittest.TestCase):
     """Of host 0, with the receivers."""
 
     kLab = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "4000", "RWLAB": "x",
-            "RWLAB_PROGRAM": "lab", "RWLAB_NICS": "1",
-            "RWLAB_ADDRESSES": "10.0.0.1;10.0.0.2,10.1.0.2;10.0.0.3"}
+            "RWLAB_PROGRAM": "lab", "RWLAB_NICS": "1", "RWLAB_ADDRESSES": "10.0.0.1;10.0.0.2,10.1.0.2;10.0.0.3"}
 
     def pairs(self, count: int) -> list[pairs.Pair]:
         return [pairs.Pair(number, 1 + number % 2, "net_perf", ["--size", "4K"]) for number in range(count)]
@@ -202,18 +201,18 @@ class Processes(unittest.TestCase):
     def test_one_of_one_receiver_meets_its_sender_by_the_environment(self) -> None:
         argv, environment = self.started(self.pairs(2)[1:])
         self.assertEqual(["bin/net_perf", "--size", "4K", "--json", "out/1.json"], argv)
-        self.assertEqual(("1", "10.0.0.3", "4002"), (environment["RANK"], environment["MASTER_ADDR"],
-                                                     environment["MASTER_PORT"]))
+        self.assertEqual(("1", "10.0.0.3", "4002"),
+                         (environment["RANK"], environment["MASTER_ADDR"], environment["MASTER_PORT"]))
 
     def parsed(self, *options: str) -> int:
-        with mock.patch.dict(os.environ, self.kLab), mock.patch.object(sys, "argv",
-                                                                       ["incast_perf", "--senders", "8", *options]):
+        argv = ["incast_perf", "--senders", "8", *options]
+        with mock.patch.dict(os.environ, self.kLab), mock.patch.object(sys, "argv", argv):
             return incast_perf._parse().processes
 
     def test_there_is_one_for_each_sender_unless_asked_for_fewer(self) -> None:
-        self.assertEqual([8, 8, 1, 8], [self.parsed(), self.parsed("--program", "raw_tcp"),
-                                        self.parsed("--processes", "1"),
-                                        self.parsed("--processes", "8", "--program", "raw_tcp")])
+        self.assertEqual([8, 8, 1, 8],
+                         [self.parsed(), self.parsed("--program", "raw_tcp"), self.parsed("--processes", "1"),
+                          self.parsed("--processes", "8", "--program", "raw_tcp")])
         for options, said in ((("--processes", "0"), "found 0, expected 1 to 8 of net_perf"),
                               (("--processes", "9"), "found 9, expected 1 to 8 of net_perf"),
                               (("--processes", "2", "--program", "raw_tcp"), "found 2, expected 8 to 8 of raw_tcp")):

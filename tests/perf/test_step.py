@@ -102,7 +102,7 @@ class StepTest(unittest.TestCase):
     def test_a_pair_without_a_ratio_counts_as_beyond_either_end(self) -> None:
         upper, lower = [float(number) for number in range(1, 21)], [1.0] * 20
         found = paired_ratio([*upper, 1.0], [*lower, -0.2])
-        # of 21 the sixth from either end, the pair without a ratio one of them
+        # The sixth of 21 from either end, the pair without a ratio one of them.
         self.assertEqual((5.0, 16.0), (found["low"], found["high"]))
         self.assertEqual(10.5, found["median"])
         self.assertEqual({"down": 0.5, "up": 0.5}, strays([0.8, 1.25], 1))

@@ -19,8 +19,7 @@ def torchrun(*words):
             if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
             and not name.startswith("OMPI_")}
     return subprocess.run([str(TORCHRUN), "--no-python", *words], capture_output=True, text=True, timeout=100,
-                          check=False,
-                          env={**kept, "NCCL_SOCKET_IFNAME": "lo"})
+                          check=False, env={**kept, "NCCL_SOCKET_IFNAME": "lo"})
 
 
 def free_port():

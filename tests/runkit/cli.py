@@ -59,8 +59,8 @@ def main(argv):
     args = arguments(argv)
     if args.list:
         for suite in SUITES:
-            print(f"{suite.name:12} {suite.preset:11} "
-                  f"{suite.why}{'   (only when named: make soak)' if suite.on_request else ''}")
+            when = "   (only when named: make soak)" if suite.on_request else ""
+            print(f"{suite.name:12} {suite.preset:11} {suite.why}{when}")
         return 0
     chosen = [suite for suite in SUITES if suite.name in args.suites or not (args.suites or suite.on_request)]
     logs = ROOT / "build" / "test-logs"
@@ -97,8 +97,8 @@ def run_all(chosen, presets, logs, total, lines, built):
         for preset in dict.fromkeys(one.preset for one in (suite, *along)):
             if preset not in built:
                 built[preset] = build_now(preset, presets, patterns_of, logs)
-        ahead = Ahead([p for p in presets if p not in built], patterns_of,
-                      logs) if suite.waits else contextlib.nullcontext()
+        ahead = (Ahead([p for p in presets if p not in built], patterns_of, logs) if suite.waits
+                 else contextlib.nullcontext())
         try:
             with Beside(partial(run_each, along, built, logs, results)), ahead:
                 results.append(tell(run_one(suite, built[suite.preset], logs)))
@@ -136,8 +136,8 @@ def run_one(suite, problem, logs, behind=False):
     else:
         count.passed += 1
     said = [f"{suite.name:22} {time.monotonic() - start:6.0f} s  {count}   ({suite.why})"]
-    said += [f"    {times} skipped: {reason}" for reason, times in (skip_reasons(suite).items() if count.skipped
-                                                                    else ())]
+    said += [f"    {times} skipped: {reason}"
+             for reason, times in (skip_reasons(suite).items() if count.skipped else ())]
     said += [textwrap.indent(note.read_text().strip(), "    ") for note in sorted(notes_of(suite, logs).glob("*"))]
     return count, said
 

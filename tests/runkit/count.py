@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass, field
 
-# of what a failing test says ...
-WHY = re.compile(r"^ERROR: |Error\b|error:|: Failure$|Which is: |^FAIL|replay: |does not hold|SUMMARY: |WARNING: "
-                 r"Thread")
-WHY_LINES_MAX = 4  # ... the first such lines are said once more at the end, which is what CI keeps of a long output
+# The first such lines of what a failing test says are said once more at the end,
+# which is what CI keeps of a long output.
+WHY = re.compile(r"^ERROR: |Error\b|error:|: Failure$|Which is: |^FAIL|replay: |does not hold|SUMMARY: "
+                 r"|WARNING: Thread")
+WHY_LINES_MAX = 4
 AGAIN_MAX = 2  # tests of one run that may pass only when run again
 
 

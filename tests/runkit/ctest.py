@@ -61,8 +61,7 @@ def run_suite(suite, logs, behind=False):
         progress.show(f"{suite.name}: {seen} of {expected}, {test}")
 
     command = [*ctest(suite), "-L", suite.labels, "-j", str(suite.jobs), "--timeout", str(suite.limit_s),
-               "--output-on-failure",
-               *(["-E", suite.leave] if suite.leave else [])]
+               "--output-on-failure", *(["-E", suite.leave] if suite.leave else [])]
     if suite.preset == "tsan":
         command = no_randomization() + command
     if behind:
@@ -70,9 +69,9 @@ def run_suite(suite, logs, behind=False):
     status = run_lines(command, suite.limit_s, log, on_line, {**os.environ, **ENVIRONMENT, "TESTS_NOTES": str(notes)})
     progress.clear()
     if status is None:
-        count.fail(f"{suite.name}: stopped after {suite.limit_s} s, its limit, with {seen - len(killed)} of "
-                   f"{expected or '?'} tests done; "
-                   f"no verdict on what was at work: {', '.join([*killed, *running]) or 'nothing'}")
+        count.fail(f"{suite.name}: stopped after {suite.limit_s} s, its limit, "
+                   f"with {seen - len(killed)} of {expected or '?'} tests done; no verdict on what was at work: "
+                   f"{', '.join([*killed, *running]) or 'nothing'}")
         return count
     for test in killed:
         count.fail(f"{suite.name}: {test} (killed; its output: {log})")
@@ -90,8 +89,8 @@ def ctest(suite):
 
 
 def run_again(suite, logs, count):
-    """Runs each failed test that has the label TIMING once more, alone; one that passes then counts as passed, and is
-    named."""
+    """Runs each failed test that has the label TIMING once more, alone;
+    one that passes then counts as passed, and is named."""
     failed = count.failed_tests(suite.name)
     for test in sorted(failed & timing_tests(suite)) if failed else ():
         log = logs / f"{suite.name}-again-{test}.log"

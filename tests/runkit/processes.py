@@ -10,8 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LEADERS = set()  # of the sessions that run_lines() runs
-# Before a command: everybody else's work goes before its. A session of its own would else have its share of the
-# processors.
+# Before a command: everybody else's work goes before its.
+# A session of its own would else have its share of the processors.
 STAND_BACK = ["sh", "-c", '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec chrt --idle 0 "$@"', "sh"]
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What runs beside something else is waited for, ended with it, and heard where it fails. Tests of label timing run
-again."""
+"""What runs beside something else is waited for, ended with it, and heard where it fails.
+Tests of label timing run again."""
 import contextlib
 import io
 import sys

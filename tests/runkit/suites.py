@@ -21,27 +21,28 @@ class Suite:
     beside: str = ""  # where that suite runs too, it goes along with it, standing back
 
 OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version speaks for all
-# A child of a process with threads: tsan bears no new threads there, and asan's allocator (gcc 12) may be locked for
-# ever.
+# A child of a process with threads: tsan bears no new threads there,
+# and asan's allocator (gcc 12) may be locked for ever.
 FORKED = "AChildOfAnEngineMayMakeItsOwn|a_child_may_make_groups_of_its_own"
 RESET = "LanesThatAreReset"  # tsan does not bear that a test connects another thread's socket to nowhere
 SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]
-# other units' tests have one thread
+# The other units' tests have one thread.
 THREADED = ["unit_base", "unit_discovery", "unit_engine", "engine*", "nccl_*", "railweave_net*"]
 OF_ONE_THREAD = "unit_(protocol|wire|info)\\.part"  # so not built for THREADED
 # Under sanitizers these would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan
-# cannot read its own tables (it reports every virtual call).
-# the last: minutes of one thread
-UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage|SmallWorlds"
-# What the lab's tests start. Not Open MPI's part, whose own leaks would be found; its tests are left out where it is
-# not built.
+# cannot read its own tables (it reports every virtual call). The last one would be minutes of one thread.
+UNSANITARY = ("Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage"
+              "|SmallWorlds")
+# What the lab's tests start. Not Open MPI's part, whose own leaks would be found;
+# its tests are left out where it is not built.
 LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf",
                 "all_reduce_perf", "reduce_scatter_perf", "alltoall_perf"]
 # Lab tests of the lab itself and of tools/bench: no program of ours runs there.
 LAB_ITSELF = "lab_(spec|bench|run|steps|traffic|teardown)"
-# Group tests that sanitizers leave out: few ranks over each wire stay. The executor among many ranks, one thread, takes
-# minutes.
-LARGE_GROUPS = "collectives\\.(.*Execution|.*HundredsOfRanks|.*Operations.*/([1245678]_tcp|[1345678]_shm)|.*a_thousand_come_and_go)"
+# Group tests that sanitizers leave out: few ranks over each wire stay.
+# The executor among many ranks, one thread, takes minutes.
+LARGE_GROUPS = ("collectives\\.(.*Execution|.*HundredsOfRanks|.*Operations.*/([1245678]_tcp|[1345678]_shm)"
+                "|.*a_thousand_come_and_go)")
 SUITES = [
     Suite("tidy", "release", "^tidy$", 300, "layers, headers and the rules of the sources", jobs=2),
     Suite("unit", "release", "^unit$", 300, "each layer by itself", jobs=2),
@@ -75,11 +76,10 @@ SUITES = [
     Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7,
           on_request=True, beside="day"),
     # What `make test` runs or builds a part of, whole: the other compiler, every version of the net, the lab.
-    Suite("clang-all", "clang-alone", "", 1, "a second compiler and its warnings: tests and programs too, each file by "
-                                             "itself", on_request=True),
+    Suite("clang-all", "clang-alone", "", 1,
+          "a second compiler and its warnings: tests and programs too, each file by itself", on_request=True),
     Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version",
-          SANITIZED,
-          f"{FORKED}|{UNSANITARY}", 2, on_request=True),
+          SANITIZED, f"{FORKED}|{UNSANITARY}", 2, on_request=True),
     Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS,
           f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),
     Suite("tsan-all", "tsan", "^(unit|contract|engine|nccl)$", 1500, "data races: every net version", SANITIZED,

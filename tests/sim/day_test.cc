@@ -43,7 +43,7 @@ std::size_t resident_bytes() {
 struct Memory {
   std::array<std::size_t, 4> live{}, resident{};
   int looks = 0;
-  void look(int quarter) {
+  void poll(int quarter) {
     const auto q = std::size_t(std::min(quarter, 3));
     const struct mallinfo2 info = mallinfo2();
     live[q] = std::max(live[q], info.uordblks + info.hblkhd);
@@ -99,7 +99,7 @@ TEST(Day, nothing_is_lost_and_nothing_piles_up) {
   int step = 0;
   const std::string failure = world.run_day([&] {
     alarm(kStepSecondsMax);
-    if (++step % kMemoryEvery == 0) memory.look(int(4 * world.lasted() / plan.length));
+    if (++step % kMemoryEvery == 0) memory.poll(int(4 * world.lasted() / plan.length));
     if (seconds() - told < kTellEverySeconds) return;
     told = seconds();
     std::printf("%s; %s, %.1f MB live, %.1f MB resident\n", story(world, told).c_str(), world.books().c_str(),

@@ -18,9 +18,9 @@ LaneKeeping::LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, in
       retirement_(a) {
   timers_of_a_.after_task = dialler_of_a_.after_answer = [this] { retirement_.say_again(); };
   dialler_of_b_.on_question = [this](engine::RailPair by) { on_question(by); };
-  a.on_lanes_wanted = [this] { look(); };
+  a.on_lanes_wanted = [this] { poll(); };
   b.on_lanes_wanted = [this] {
-    if (probe_) probe_->look();
+    if (probe_) probe_->poll();
   };
   b.on_lane_stands = [this] {
     if (probe_) probe_->on_lane();
@@ -40,16 +40,16 @@ void LaneKeeping::begin(int rail) {
       engine::LaneReconciler::FirstLane{rails, rail}, reported_);
   probe_ = std::make_unique<engine::PeerProbe>(
       engine::SessionAccess{timers_of_b_, dialler_of_b_, b_.lanes(), b_.host().own}, a_.host().announced);
-  look();
+  poll();
 }
 
-void LaneKeeping::look() {
-  if (reconciler_) reconciler_->look();
+void LaneKeeping::poll() {
+  if (reconciler_) reconciler_->poll();
   retirement_.say_again();
 }
 
 void LaneKeeping::on_link(SessionEnd& end, int rail, bool up) {
-  end.tell_link(rail, up);
+  end.announce_link(rail, up);
   if (!up || &end != &a_) return;
   if (reconciler_) reconciler_->on_link_up(rail);
   retirement_.say_again();

@@ -28,7 +28,7 @@ class LaneKeeping {
   // The lane that makes the session, by that rail of both: at both ends at once.
   void begin(int rail);
   // The end `a` looks what is to be done for the lanes.
-  void look();
+  void poll();
   // The kernel of `end` told it of a link.
   void on_link(SessionEnd& end, int rail, bool up);
   // The end `end` was told how a rail of the other end is.

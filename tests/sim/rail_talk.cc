@@ -33,7 +33,7 @@ void RailTalk::tell(int rail, const std::function<std::string(std::uint64_t edit
   from_.touch();
 }
 
-void RailTalk::hear() {
+void RailTalk::apply() {
   for (const auto& news : to_.session().drain_rail_updates()) {
     const auto told = reported_.find({news.rail, news.edition});
     const std::string what =

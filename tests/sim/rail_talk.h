@@ -26,7 +26,7 @@ class RailTalk {
   // The other end heard the latter.
   std::function<void(int rail, const engine::PeerRail& is)> on_state;
   // The other end was told something.
-  void hear();
+  void apply();
   bool heard_all() const { return heard_ == last_; }
   std::string state() const;
 

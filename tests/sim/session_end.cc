@@ -15,7 +15,7 @@ constexpr Nanos kPaceLeast = 200us, kPaceMost = 20ms;  // between looks while so
 constexpr Nanos kFarewellMost = 1s;
 constexpr Nanos kBirthMost = 20ms;
 // as engine/session/session_watch; the kernel's keepalive asks nobody there
-constexpr Nanos kSilenceLook = 50ms, kIdleLook = 1s;
+constexpr Nanos kSilencePoll = 50ms, kIdleLook = 1s;
 constexpr std::size_t kBudgetBytes = 512 * KiB;
 constexpr int kTurnsMax = 8;
 
@@ -32,7 +32,7 @@ SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string n
       lanes_(protocol_, *this, "the peer of " + watch_.name,
              {.lane = {}, .health = {peer_timeout, Config().stall_timeout}, .by_rails = true}) {
   watch_.session = [this]() -> protocol::SessionProtocol& { return session(); };
-  look_later();
+  poll_later();
 }
 
 SessionEnd::~SessionEnd() {
@@ -113,9 +113,9 @@ std::vector<SessionEnd::OpenLane> SessionEnd::open_lanes() const {
   return open;
 }
 
-void SessionEnd::tell_link(int rail, bool up) {
+void SessionEnd::announce_link(int rail, bool up) {
   if (over() || dead_) return;
-  lanes_.tell_link(rail, up);
+  lanes_.announce_link(rail, up);
   touch();
 }
 
@@ -228,11 +228,11 @@ void SessionEnd::pump_in(Nanos delay) {
 // As engine/session/session_watch looks and drives. A caller that polls does not look, and lets wait what may wait for
 // company.
 void SessionEnd::pump() {
-  if (!over()) lanes_.look(false);
+  if (!over()) lanes_.poll(false);
   const bool moved = !over() && drive();
   on_pumped();
   if (over()) return;
-  look_later();
+  poll_later();
   if (moved) return pump_in(Nanos(1 + watch_.random() % 20'000));
   if (says_goodbye_) go_on_leaving();
   if (!says_goodbye_ && !is_busy()) return;
@@ -262,18 +262,18 @@ void SessionEnd::handle_events() {
 }
 
 // When nothing moves meanwhile.
-void SessionEnd::look_later() {
+void SessionEnd::poll_later() {
   const bool owed = lanes_.table().outstanding_bytes() > 0 || protocol_.is_without_lanes();
-  const Nanos delay = protocol_.watches_control() ? protocol::SessionProtocol::kLateLook
-                      : owed                      ? kSilenceLook
+  const Nanos delay = protocol_.watches_control() ? protocol::SessionProtocol::kLatePoll
+                      : owed                      ? kSilencePoll
                                                   : kIdleLook;
   const TimePoint when = std::max(net_.now() + host_.clock.world(delay), asleep_until_);
-  if (when >= next_look_) return;
-  next_look_ = when;
+  if (when >= next_poll_) return;
+  next_poll_ = when;
   net_.at(when, [this, when, alive = alive_] {
-    if (!*alive || dead_ || over() || next_look_ != when) return;
-    next_look_ = TimePoint::max();
-    if (net_.now() < asleep_until_) return look_later();
+    if (!*alive || dead_ || over() || next_poll_ != when) return;
+    next_poll_ = TimePoint::max();
+    if (net_.now() < asleep_until_) return poll_later();
     pump();
   });
 }

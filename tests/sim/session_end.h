@@ -65,7 +65,7 @@ class SessionEnd final : private engine::LanesOwner {
   // By number.
   std::vector<OpenLane> open_lanes() const;
   // A link of the end's own host went up or down.
-  void tell_link(int rail, bool up);
+  void announce_link(int rail, bool up);
 
   // --- ending
   // Ends every request; nothing moves here any more.
@@ -107,7 +107,7 @@ class SessionEnd final : private engine::LanesOwner {
     if (on_lane_stands) on_lane_stands();
   }
   bool may_warn_of_silence(bool) override { return false; }
-  void tell_loss(const Status&) override {}
+  void announce_loss(const Status&) override {}
   void fail(const Status& why) override;
   void lose(const std::string& why, int system_errno) override;
 
@@ -117,7 +117,7 @@ class SessionEnd final : private engine::LanesOwner {
   void pump();
   bool drive();
   void handle_events();
-  void look_later();
+  void poll_later();
   void go_on_leaving();
   bool is_busy() { return protocol_.has_work() || lanes_.any_is_pending() || lanes_.table().any_is_ending(); }
 
@@ -127,7 +127,7 @@ class SessionEnd final : private engine::LanesOwner {
   LaneWatch watch_;
   engine::SharedProtocol protocol_;
   std::vector<bool> begun_;  // lanes, by number
-  TimePoint next_pump_ = TimePoint::max(), next_look_ = TimePoint::max(), asleep_until_{};
+  TimePoint next_pump_ = TimePoint::max(), next_poll_ = TimePoint::max(), asleep_until_{};
   Nanos pace_{};
   bool lane_wanted_ = false, says_goodbye_ = false, half_closed_ = false, dead_ = false;
   std::uint64_t orders_ = 0;

@@ -139,7 +139,7 @@ class PendingSimLane final : public wire::PendingLane {
   }
   ~PendingSimLane() override { --watch_.pending; }
   Result<wire::Offer> offer() override { return wire::Offer{}; }
-  Status hear(wire::Offer) override { return {}; }
+  Status complete(wire::Offer) override { return {}; }
   void start(wire::Bootstrap) override {}
   Result<std::unique_ptr<wire::Lane>> poll() override;
 

@@ -101,7 +101,7 @@ std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::st
                                           [this](const std::string& what) { fail(what); });
   watch_end(c, *end);
   for (std::size_t rail = 0; rail < host.rails.size(); ++rail)
-    if (host.rails[rail].link_down) end->tell_link(int(rail), false);
+    if (host.rails[rail].link_down) end->announce_link(int(rail), false);
   return end;
 }
 
@@ -204,7 +204,7 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
       return say(end.name() + ": lane " + std::to_string(event.lane) + " failed by the peer");
     case Event::Kind::overridden:
       return say(end.name() + ": the receiver lets nothing go by lane " + std::to_string(event.lane));
-    case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
+    case Event::Kind::rails_announced: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).apply();
     case Event::Kind::lane_retired: return say(end.name() + ": lane " + std::to_string(event.lane) + " retired");
     case Event::Kind::goodbye: return say(end.name() + ": the peer said goodbye");
   }
@@ -322,7 +322,7 @@ void World::renew_lanes() {
     old.emplace_back();
     if (c.dead) continue;
     c.keeping->retirement().all_serve_again();
-    c.keeping->look();
+    c.keeping->poll();
     for (SessionEnd* end : {c.a.get(), c.b.get()}) {
       for (const auto& lane : end->open_lanes()) {
         old.back().insert(lane.id);

@@ -164,13 +164,13 @@ void World::retire_a_lane() {
       c.a->name() + ": a lane of rail " + std::to_string(rails.local) + " to rail " + std::to_string(rails.remote);
   say(what + " retires");
   c.keeping->retirement().retire(rails);
-  c.keeping->look();
+  c.keeping->poll();
   if (retirements_() % 4 != 0) return;
   net_.after(Nanos(retirements_() % 2'000'000), [this, &c, rails, what] {
     if (c.dead) return;
     say(what + " serves again");
     c.keeping->retirement().serve_again(rails);
-    c.keeping->look();
+    c.keeping->poll();
   });
 }
 
@@ -233,7 +233,7 @@ void World::heal() {
   }
   for (Couple& c : couples_) {
     c.a->wake_up(), c.b->wake_up();
-    if (!c.dead) c.keeping->look();
+    if (!c.dead) c.keeping->poll();
   }
 }
 

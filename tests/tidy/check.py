@@ -11,6 +11,7 @@ from pathlib import Path
 
 import cxx
 import headers
+import layout
 import prose
 import rules
 
@@ -47,6 +48,12 @@ def is_cxx(name):
 
 def is_python(root, name):
     return name.endswith(".py") or ("." not in Path(name).name and re.match(r"#!.*python", text_of(root / name)[:80]))
+
+
+def is_shell(root, name):
+    if name.endswith(".sh"):
+        return True
+    return "." not in Path(name).name and re.match(r"#!.*\b(ba)?sh\b", text_of(root / name)[:80])
 
 
 def layer_of(name):
@@ -131,7 +138,18 @@ def check_folders(root):
     headers_of = Counter(str(Path(name).parent) for name in source_files(root) if name.endswith(".h"))
     for folder, count in sorted(headers_of.items()):
         if count > rules.FOLDER_HEADERS_MAX and bounded.fullmatch(folder) and not unless.fullmatch(folder):
-            yield f"{folder}:1: {count} headers, at most {rules.FOLDER_HEADERS_MAX}; give one of its questions a folder of its own"
+            yield (f"{folder}:1: {count} headers, at most {rules.FOLDER_HEADERS_MAX}; "
+                   "give one of its questions a folder of its own")
+
+
+def check_columns(root):
+    for name in source_files(root):
+        if is_cxx(name) or is_python(root, name) or is_shell(root, name):
+            yield from layout.long_lines(name, text_of(root / name), rules.COLUMNS_MAX)
+
+
+def check_format(root):
+    yield from layout.unformatted(root, list(filter(is_cxx, source_files(root))))
 
 
 def check_generated(root, page, program):
@@ -145,7 +163,8 @@ def check_mutants(root):
     for problem in edits.problems(root, sorted(folder.glob("*.mutant"))):
         yield f"tests/mutants/{problem}"
     for patch in sorted(folder.glob("*.patch")):
-        yield f"tests/mutants/{patch.name}:1: is a patch, and nothing runs it; write edits in a file .mutant (tests/mutants/run --help)"
+        yield (f"tests/mutants/{patch.name}:1: is a patch, and nothing runs it; "
+               "write edits in a file .mutant (tests/mutants/run --help)")
 
 
 def check_prose(root):
@@ -153,7 +172,8 @@ def check_prose(root):
     page = re.compile(rules.PROSE_PAGES)
     for name in source_files(root):
         if page.match(name):
-            yield from prose.page_findings(name, text_of(root / name), rules.SENTENCE_WORDS_MAX, rules.SENTENCE_WORDS_MEAN_MAX)
+            yield from prose.page_findings(name, text_of(root / name), rules.SENTENCE_WORDS_MAX,
+                                           rules.SENTENCE_WORDS_MEAN_MAX)
         elif is_cxx(name) or is_python(root, name) or name.endswith("CMakeLists.txt"):
             mark = "//" if is_cxx(name) else "#"
             yield from prose.comment_findings(name, text_of(root / name), mark, rules.COMMENT_BEGINNINGS_BANNED)
@@ -163,15 +183,17 @@ def check_renamed(root):
     """Identifiers that got the field's word do not come back."""
     old = re.compile(r"\b(" + "|".join(rules.RENAMED) + r")\b")
     for name in source_files(root):
-        if name.startswith(rules.RENAMED_UNLESS) or not (is_cxx(name) or is_python(root, name) or name.endswith((".md", ".mutant"))):
+        if name.startswith(rules.RENAMED_UNLESS) or not (is_cxx(name) or is_python(root, name)
+                                                         or name.endswith((".md", ".mutant"))):
             continue
         for number, line in enumerate(text_of(root / name).splitlines(), 1):
             if found := old.search(line):
                 yield f"{name}:{number}: '{found[1]}' is called {rules.RENAMED[found[1]]} (docs/glossary.md)"
 
 
-CHECKS = {"layers": check_layers, "folders": check_folders, "prose": check_prose, "renamed": check_renamed, "patterns": check_patterns, "names": check_names, "sizes": check_sizes,
-          "mutants": check_mutants}
+CHECKS = {"layers": check_layers, "folders": check_folders, "prose": check_prose, "renamed": check_renamed,
+          "patterns": check_patterns, "names": check_names, "sizes": check_sizes, "mutants": check_mutants,
+          "columns": check_columns, "format": check_format}
 
 
 def main():
@@ -187,7 +209,8 @@ def main():
     generated.add_argument("program")
     args = parser.parse_args()
     if args.check == "headers":
-        # Headers of torch_ext are left out: each is the first include of its own .cc, and torch is not there in every build.
+        # Headers of torch_ext are left out: each is the first include of its own .cc, and torch is not there in every
+        # build.
         names = [n for n in source_files(args.root) if n.endswith(".h") and not n.startswith("torch_ext/")]
         findings = headers.check(args.root, names, args.compile_commands)
     elif args.check == "generated":

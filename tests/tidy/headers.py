@@ -30,7 +30,7 @@ def first_error(output):
 
 
 def shown_by_its_source(root, name):
-    """Its own .cc includes it first, and suite `clang` compiles each of those by itself."""
+    """Its own .cc includes it first, and suite `clang-all` compiles each of those by itself."""
     source = (root / name).with_suffix(".cc")
     if name.startswith("tests/") or not source.exists() or "#pragma once" not in (root / name).read_text():
         return False

@@ -57,7 +57,8 @@ def page_findings(name, text, longest, mean_most):
         for words in sentences(paragraph):
             lengths.append(len(words))
             if len(words) > longest:
-                yield f"{name}:{line}: a sentence of {len(words)} words, at most {longest}: \"{' '.join(words[:8])} ...\"; split it"
+                begins = " ".join(words[:8])
+                yield f"{name}:{line}: a sentence of {len(words)} words, at most {longest}: \"{begins} ...\"; split it"
     if lengths and (mean := sum(lengths) / len(lengths)) > mean_most:
         yield f"{name}:1: {mean:.1f} words a sentence, at most {mean_most}; one fact a sentence"
 
@@ -73,7 +74,8 @@ def comments(text, mark):
             inside = True
             continue
         inside = False
-        if (found := re.search(r"(?<=[\s;{},)])" + re.escape(mark) + r"\s+(\w+)", line)) and line.count('"', 0, found.start()) % 2 == 0:
+        found = re.search(r"(?<=[\s;{},)])" + re.escape(mark) + r"\s+(\w+)", line)
+        if found and line.count('"', 0, found.start()) % 2 == 0:
             yield number, found[1]
 
 

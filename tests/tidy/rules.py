@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-# Who may include whom ("an arrow in docs/internals/architecture.md"); a layer may always include itself. `railweave` is include/.
+# Who may include whom ("an arrow in docs/internals/architecture.md"); a layer may always include itself. `railweave` is
+# include/.
 LAYERS = {
     "railweave": [],
     "base": ["railweave"],
@@ -19,6 +20,7 @@ LAYERS = {
 FILE_LINES_MAX = 450
 TEST_FILE_LINES_MAX = 550  # one case after the other reads well at more
 FUNCTION_LINES_MAX = 75
+COLUMNS_MAX = 120
 FOLDERS = r"plugin/engine(/.*)?|collectives(/.*)?"
 FOLDERS_UNLESS = r"collectives/schedule/algorithms"  # one algorithm a file
 FOLDER_HEADERS_MAX = 14
@@ -47,9 +49,9 @@ PROGRAMS = r".*(_main\.cc$|/main\.cc$)"
 PATTERNS = [
     Pattern(r"\b(secure_)?getenv\b|\benviron\b|\bsetenv\b",
             "read the environment through Config (plugin/base/config_table.cc)", SOURCES, r"plugin/base/"),
-    Pattern(r"#\s*include\s*<(sys/.*|netinet/.*|arpa/.*|linux/.*|net/.*|unistd\.h|fcntl\.h|poll\.h|signal\.h|pthread\.h|"
-            r"time\.h|ctime|thread|mutex|shared_mutex|condition_variable|future|semaphore|iostream|fstream|cstdio|"
-            r"filesystem|random)>",
+    Pattern(r"#\s*include\s*<(sys/.*|netinet/.*|arpa/.*|linux/.*|net/.*|unistd\.h|fcntl\.h|poll\.h|signal\.h|"
+            r"pthread\.h|time\.h|ctime|thread|mutex|shared_mutex|condition_variable|future|semaphore|iostream|"
+            r"fstream|cstdio|filesystem|random)>",
             "the protocol does no I/O, reads no clock, starts no thread: let it come in as an argument", PROTOCOL),
     Pattern(r"#\s*include\s*\"base/(clock|fd|random)\.h\"",
             "time, descriptors and randomness come to the protocol as arguments", PROTOCOL),
@@ -66,11 +68,14 @@ PATTERNS = [
     Pattern(r"#\s*include\s*\"\.\.?/", "write includes from the roots include/ and plugin/", r".*\.(h|cc)$"),
     Pattern(r"#\s*include\s*[<\"](CLI|nlohmann)/", "the plugin must stay light: this belongs in programs", SOURCES,
             PROGRAMS + r"|plugin/engine/stats/stats_from_json\.cc$"),
-    Pattern(r"#\s*include\s*<openssl/", "plugin/engine/admission/secret.cc and plugin/wire/bootstrap/tls_*.cc speak to OpenSSL: secrets are wiped, tags compared "
+    Pattern(r"#\s*include\s*<openssl/", "plugin/engine/admission/secret.cc and plugin/wire/bootstrap/tls_*.cc speak to "
+                                        "OpenSSL: secrets are wiped, tags compared "
             "in constant time", SOURCES, r"plugin/(engine/admission/secret|wire/bootstrap/tls_(context|stream))\.cc$"),
-    Pattern(r"#\s*include\s*\"wire/(tcp|shm|sim|verbs|ofi|message)/", "the engine knows no wire by name: plugin/engine/rails/wires.cc has the table",
+    Pattern(r"#\s*include\s*\"wire/(tcp|shm|sim|verbs|ofi|message)/",
+            "the engine knows no wire by name: plugin/engine/rails/wires.cc has the table",
             r"plugin/(engine|nccl)/.*", r"plugin/engine/rails/wires\.cc$"),
-    Pattern(r"#\s*include\s*\"wire/sim/", "the simulator is for tests: no shipped library has it", SOURCES, r"plugin/wire/sim/"),
+    Pattern(r"#\s*include\s*\"wire/sim/", "the simulator is for tests: no shipped library has it", SOURCES,
+            r"plugin/wire/sim/"),
     Pattern(r"(\.|->)\s*(a|b|aux)\b(?!\s*\()", "name the field by its type of frame: plugin/protocol/frame_fields.h",
             r"plugin/(protocol|engine)/.*\.(h|cc)$", r"plugin/protocol/frame(_fields)?\.(h|cc)$"),
     Pattern(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "do it, or open an issue", r".*", in_comments=True),
@@ -112,6 +117,7 @@ RENAMED = {
     "SendTurns": "RoundRobin",
     "Standstill": "ProgressReport",
     "StatsDoor": "StatsEndpoint",
+    "Ticket": "OperationWork",
     "hurried_below_": "expedited_below_",
     "judge_silence": "detect_dead_lanes",
     "lands_watched": "is_read_while_landing",

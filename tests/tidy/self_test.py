@@ -45,7 +45,8 @@ class TidyTest(unittest.TestCase):
         self.expect("layers", {"plugin/wire/tcp/a.h": '#include "engine/engine.h"\n'}, "plugin/wire/tcp/a.h:1: ")
         self.expect("layers", {"plugin/base/a.cc": ' #  include "a.h"\n'}, "plugin/base/a.cc:1: ")
         self.expect("layers", {"plugin/newlayer/a.cc": ""}, "plugin/newlayer/a.cc:1: plugin/newlayer is no layer")
-        self.expect("layers", {"collectives/exec/links.cc": '#include "engine/engine.h"\n'}, "collectives/exec/links.cc:1: ")
+        self.expect("layers", {"collectives/exec/links.cc": '#include "engine/engine.h"\n'},
+                    "collectives/exec/links.cc:1: ")
         self.expect("layers", {"tests/unit/a.cc": '#include "engine/engine.h"\n'})
 
     def test_each_pattern_has_a_line_that_it_finds(self):
@@ -86,8 +87,10 @@ class TidyTest(unittest.TestCase):
     def test_a_frame_header_has_fields_without_names_in_its_own_files_only(self):
         for line in ("n += h->b;", "say({.type = FrameType::fence, .aux = 1});", "frames[0].header.a = 1;"):
             self.expect("patterns", {"plugin/engine/a.cc": line + "\n"}, "plugin/engine/a.cc:1: ")
-        self.expect("patterns", {"plugin/protocol/frame.cc": "h.aux = h.b;\n", "plugin/protocol/frame_fields.h": "h.aux = h.b;\n",
-                                 "tests/unit/a.cc": "h.aux = h.b;\n", "plugin/engine/a.cc": "world.a().run(f.auxiliary, x.ab);\n"})
+        self.expect("patterns", {"plugin/protocol/frame.cc": "h.aux = h.b;\n",
+                                 "plugin/protocol/frame_fields.h": "h.aux = h.b;\n",
+                                 "tests/unit/a.cc": "h.aux = h.b;\n",
+                                 "plugin/engine/a.cc": "world.a().run(f.auxiliary, x.ab);\n"})
 
     def test_no_path_of_this_machine(self):
         with Tree({}) as root:
@@ -102,8 +105,10 @@ class TidyTest(unittest.TestCase):
     def test_mutants_apply(self):
         mutant = "Pitfall: none\nTest: a b\n\n<<<< remove\nint a;\n==== put\nint b;\n>>>>\n"
         self.expect("mutants", {"plugin/x.cc": "int a;\n", "tests/mutants/1.mutant": mutant})
-        self.expect("mutants", {"plugin/x.cc": "int c;\n", "tests/mutants/1.mutant": mutant}, "tests/mutants/1.mutant:4: 'int a;' is found 0 times")
-        self.expect("mutants", {"plugin/x.cc": "int a;\n", "tests/mutants/1.patch": ""}, "tests/mutants/1.patch:1: is a patch")
+        self.expect("mutants", {"plugin/x.cc": "int c;\n", "tests/mutants/1.mutant": mutant},
+                    "tests/mutants/1.mutant:4: 'int a;' is found 0 times")
+        self.expect("mutants", {"plugin/x.cc": "int a;\n", "tests/mutants/1.patch": ""},
+                    "tests/mutants/1.patch:1: is a patch")
 
     def test_sizes(self):
         body = "  step();\n" * (rules.FUNCTION_LINES_MAX - 1)
@@ -118,7 +123,8 @@ class TidyTest(unittest.TestCase):
 
     def test_folders(self):
         headers = lambda folder, count: {f"{folder}/a{n}.h": "" for n in range(count)}
-        self.expect("folders", headers("plugin/engine/api", rules.FOLDER_HEADERS_MAX + 1), "plugin/engine/api:1: 15 headers")
+        self.expect("folders", headers("plugin/engine/api", rules.FOLDER_HEADERS_MAX + 1),
+                    "plugin/engine/api:1: 15 headers")
         self.expect("folders", {**headers("plugin/engine/api", rules.FOLDER_HEADERS_MAX), **headers("plugin/base", 40),
                                 **headers("collectives/schedule/algorithms", 40)})
 
@@ -161,24 +167,40 @@ TEST(Suite, Name) {
             found = list(headers.check(root, list(files), commands))
         self.assertEqual([f.split(":")[0] for f in found], ["include/bad.h", "include/twice.h"])
 
+    def test_lines_have_at_most_120_columns(self):
+        fits, long = "x" * 120 + "\n", "x" * 121 + "\n"
+        self.expect("columns", {"a.cc": fits + long, "a.md": long, "b.py": long, "tool": "#!/bin/sh\n" + long},
+                    "a.cc:2: 121 columns", "b.py:1: 121 columns", "tool:2: 121 columns")
+        self.expect("columns", {"a.h": "// " + "→" * 117 + "\n"})
+
+    def test_cxx_is_as_clang_format_writes_it(self):
+        style = (Path(__file__).resolve().parents[2] / ".clang-format").read_text()
+        self.expect("format", {".clang-format": style, "a.cc": "int f();\nint  g();\nint  h();\n", "b.h": "int* p;\n"},
+                    "a.cc:2: clang-format-14 writes this otherwise")
+
     def test_sentences_of_running_text(self):
         long = "One " + "word " * 40 + "more.\n"
         fitting = "A short sentence stands here. " * 4 + "One " + "word " * 38 + "more.\n"
         self.expect("prose", {"README.md": "Short words.\n" * 4 + long}, "README.md:1: a sentence of 42 words")
         self.expect("prose", {"docs/a.md": fitting, "docs/decisions/0001-a.md": long, "tests/a.md": long})
-        self.expect("prose", {"docs/a.md": "# Head\n\n| " + long + "\n- " + long + "  " + long + "\n```\n" + long + "```\n\n    " + long})
-        self.expect("prose", {"docs/a.md": "Twenty one words " + "stand " * 17 + "here.\n"}, "docs/a.md:1: 21.0 words a sentence")
-        self.expect("prose", {"docs/a.md": "See [" + "a " * 32 + "](b.md) and `" + "c " * 30 + "`. It waits 0.3 s, e.g. Here.\n"},
+        unchecked = "\n- " + long + "  " + long + "\n```\n" + long + "```\n\n    " + long
+        self.expect("prose", {"docs/a.md": "# Head\n\n| " + long + unchecked})
+        self.expect("prose", {"docs/a.md": "Twenty one words " + "stand " * 17 + "here.\n"},
+                    "docs/a.md:1: 21.0 words a sentence")
+        linked = "See [" + "a " * 32 + "](b.md) and `" + "c " * 30 + "`. It waits 0.3 s, e.g. Here.\n"
+        self.expect("prose", {"docs/a.md": linked},
                     "docs/a.md:1: 20.5 words")
 
     def test_comments_begin_with_their_subject(self):
-        self.expect("prose", {"a.h": "// Of each lane.\n// That is all.\nint x;  // Whoever asks\nint y;  // of each lane\n"},
+        self.expect("prose", {"a.h": "// Of each lane.\n// That is all.\nint x;  // Whoever asks\nint y;  // of each "
+                                     "lane\n"},
                     'a.h:1: a comment begins with "Of"', 'a.h:3: a comment begins with "Whoever"')
         self.expect("prose", {"a.py": '# Likewise.\nx = "# That"\n'}, 'a.py:1: a comment begins with "Likewise"')
         self.expect("prose", {"a.h": "// Offers.\n// of\nauto s = \"// Of\";\n", "a.md": "That.\n"})
 
     def test_old_names_do_not_come_back(self):
-        self.expect("renamed", {"plugin/engine/a.cc": "KnockOut k;\nKnock x;\n"}, "plugin/engine/a.cc:2: 'Knock' is called PeerProbe")
+        self.expect("renamed", {"plugin/engine/a.cc": "KnockOut k;\nKnock x;\n"},
+                    "plugin/engine/a.cc:2: 'Knock' is called PeerProbe")
         self.expect("renamed", {"docs/decisions/0001-a.md": "Knock\n", "a.cc": "int knock;\n"})
 
     def test_generated_page(self):

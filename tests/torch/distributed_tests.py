@@ -1,5 +1,5 @@
-"""torch's own tests of torch.distributed, over one backend at one world size: `torch_distributed_tests(mode,
-world_size)`.
+"""torch's own tests of torch.distributed, over one backend at one world size:
+`torch_distributed_tests(mode, world_size)`.
 
 The modes: "railweave", our backend by its own name; "as_gloo", our backend where torch looks for Gloo's, for the tests
 that torch runs only for the name "gloo"; "gloo", Gloo itself, the control. A process serves one mode and one world

@@ -1,5 +1,5 @@
-"""Ranks of a process group as forked processes of a test. Nothing of torch may have computed in the test's own
-process."""
+"""Ranks of a process group as forked processes of a test.
+Nothing of torch may have computed in the test's own process."""
 from __future__ import annotations
 
 import os
@@ -26,8 +26,8 @@ class RankFailed(AssertionError):
     """A rank raised, died or did not end in time; the message says which and how."""
 
 
-def in_group(body: Callable[..., Any], backend: str = "railweave", timeout_s: float = 60, **init: Any) -> Callable[...,
-                                                                                                                   Any]:
+def in_group(body: Callable[..., Any], backend: str = "railweave", timeout_s: float = 60,
+             **init: Any) -> Callable[..., Any]:
     """`body(rank, size, ...)` within an initialised default group."""
 
     def run(rank: int, size: int, store: str, *args: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Futures of operations, and what users hang on them: it may wait for other operations' Futures, while nobody waits for
-a Work."""
+"""Futures of operations, and what users hang on them: it may wait for other operations' Futures,
+while nobody waits for a Work."""
 from __future__ import annotations
 
 import time

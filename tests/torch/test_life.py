@@ -290,8 +290,7 @@ class LifeTest(unittest.TestCase):
 
     def torchrun(self, *args: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([str(_TORCHRUN), "--standalone", "--nproc-per-node", "2", *args], capture_output=True,
-                              text=True,
-                              timeout=110, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
+                              text=True, timeout=110, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
     def test_torchrun_and_an_exit_without_destroy(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -307,8 +306,8 @@ class LifeTest(unittest.TestCase):
 
     def started(self, folder: str, *args: str) -> subprocess.Popen[str]:
         process = subprocess.Popen([sys.executable, str(Path(folder) / "script.py"), *args], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   env={**os.environ, "OMP_NUM_THREADS": "1"})
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process

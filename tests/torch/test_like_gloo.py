@@ -32,8 +32,7 @@ _LAYOUTS: dict[str, _Made] = {
     "a parameter": lambda r: torch.nn.Parameter(_numbers(r, 8)),
     **{str(dtype): lambda r, dtype=dtype: _numbers(r, 8, dtype)
        for dtype in (torch.bool, torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16,
-                     torch.float64,
-                     torch.complex64, torch.complex128)},
+                     torch.float64, torch.complex64, torch.complex128)},
 }
 _OF_COMPLEX_HALVES = ("all_reduce", "reduce", "reduce_scatter_tensor")  # Gloo knows no other
 _NOT_COMPARED = {("all_to_all_single", "no dimension"): "one element in two parts: Gloo moves none"}
@@ -112,7 +111,8 @@ _OPERATIONS: dict[str, Callable[[torch.Tensor, int], Any]] = {
 
 def _plain(found: Any) -> Any:
     if isinstance(found, torch.Tensor):
-        return [list(found.shape), str(found.dtype), found.detach().resolve_conj().resolve_neg().to(torch.complex128).flatten().tolist()]
+        return [list(found.shape), str(found.dtype),
+                found.detach().resolve_conj().resolve_neg().to(torch.complex128).flatten().tolist()]
     return [_plain(one) for one in found] if isinstance(found, list) else None
 
 

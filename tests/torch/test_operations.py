@@ -25,7 +25,8 @@ def _of(rank: int, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 def _same(found: torch.Tensor, expected: torch.Tensor, what: str) -> None:
     assert found.shape == expected.shape, f"{what}: {found.shape} instead of {expected.shape}"
-    assert torch.equal(found.cpu().to(torch.complex64), expected.cpu().to(torch.complex64)), f"{what}: {found} instead of {expected}"
+    are_equal = torch.equal(found.cpu().to(torch.complex64), expected.cpu().to(torch.complex64))
+    assert are_equal, f"{what}: {found} instead of {expected}"
 
 
 def _reductions(rank: int, size: int) -> None:
@@ -98,8 +99,8 @@ def _scattered_sums(rank: int, size: int) -> None:
         output = torch.empty(5, dtype=dtype)
         dist.reduce_scatter_tensor(output, torch.cat(inputs))
         _same(output, expected, f"reduce_scatter_tensor {dtype}")
-    mine, everyone = torch.full((2,), 1 + 2j, dtype=torch.complex32), torch.full((2,), size * (1 - 2j),
-                                                                                 dtype=torch.complex32)
+    mine = torch.full((2,), 1 + 2j, dtype=torch.complex32)
+    everyone = torch.full((2,), size * (1 - 2j), dtype=torch.complex32)
     inputs = [mine.conj() if piece == 0 else torch.full((2,), 1 - 2j, dtype=torch.complex32) for piece in range(size)]
     output = torch.empty(2, 2, dtype=torch.complex32)[:, 1]  # every other element
     dist.reduce_scatter(output, inputs)
@@ -306,7 +307,7 @@ def _refused(rank: int, size: int) -> list[str]:
         lambda: dist.all_gather([torch.ones(2)], torch.ones(2)),
         lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(2)),
         lambda: dist.all_to_all_single(torch.ones(size), torch.ones(size), [1] * size, [2] * size),
-        # what a rank sends itself differs
+        # What a rank sends itself differs.
         lambda: dist.all_to_all_single(torch.ones(4), torch.ones(4), [1, 3], [2, 2]),
         lambda: dist.all_reduce(torch.ones(1).expand(4)),
         lambda: dist.broadcast(torch.ones(1).expand(4), 0),
@@ -388,8 +389,8 @@ class OperationsTest(unittest.TestCase):
             ours = [text for text in said if text.startswith("railweave:")]
             self.assertGreaterEqual(len(ours), 8)
             for text in ours:  # messages have no number; no collective has begun yet
-                self.assertRegex(text, rf"^railweave:\w+{'' if ':send' in text or ':recv' in text else ' number 1'} at "
-                                       rf"rank {rank} of 2: ")
+                number = "" if ":send" in text or ":recv" in text else " number 1"
+                self.assertRegex(text, rf"^railweave:\w+{number} at rank {rank} of 2: ")
 
     def test_sparse_tensors_that_differ_are_refused_by_all(self) -> None:
         for sizes, types in ranks.run(_unlike, 2):

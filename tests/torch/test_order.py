@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
 
 import support  # noqa: E402
 
-# The priorities of two operations that are issued together, and which is waited for; None: neither, who polls just
-# looks.
+# The priorities of two operations that are issued together, and which is waited for;
+# None: neither, who polls just looks.
 _CASES = [("normal", "normal", 0), ("normal", "normal", 1), ("urgent", "bulk", 1), ("normal", "normal", None),
           ("bulk", "urgent", None)]
 _FIRST = [0, 1, 1, 0, 1]
@@ -50,10 +50,10 @@ def _rank() -> None:
 
 class OrderTest(unittest.TestCase):
     def test_what_is_waited_for_goes_first(self) -> None:
-        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--nics", "2", "--rate",
-                               "500mbit,500mbit", "--shape", "host", "--",
-                               sys.executable, "-B", __file__, "--rank"], capture_output=True, text=True, timeout=120,
-                              check=False)
+        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--nics", "2",
+                               "--rate", "500mbit,500mbit", "--shape", "host", "--",
+                               sys.executable, "-B", __file__, "--rank"],
+                              capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         said = [line.split("] ", 1)[1] for line in done.stdout.splitlines() if line.startswith("[host")]
         self.assertEqual(sorted(2 * [f"case {case} over {first}" for case, first in enumerate(_FIRST)]), sorted(said),

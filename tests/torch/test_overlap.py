@@ -30,9 +30,8 @@ def _diary_of_a_step(rank: int, size: int, options: dict[str, int]) -> list[str]
         diary.append("gather")
         return gather(*args, **kwargs)
 
-    with mock.patch.object(railweave._fsdp2, "all_gather", told_gather), mock.patch.object(railweave._fsdp2,
-                                                                                           "reduce_scatter",
-                                                                                           told_reduce):
+    with mock.patch.object(railweave._fsdp2, "all_gather", told_gather), \
+            mock.patch.object(railweave._fsdp2, "reduce_scatter", told_reduce):
         model = railweave.fsdp.overlap(layered(diary, size), **options)
         for _ in range(2):
             diary.clear()
@@ -207,7 +206,7 @@ class OverlapTest(unittest.TestCase):
         for ahead in (1, 2, 3):
             diary = ranks.run(_diary_of_a_step, 2, {"prefetch": ahead})[0]
             backward = diary[diary.index(f"layer {LAYERS - 1}"):]
-            # those that were kept are not gathered again
+            # Those that were kept are not gathered again.
             for done, number in enumerate(reversed(range(LAYERS - 1)), start=1):
                 self.assertEqual(min(LAYERS - ahead, done), _gathers_before(backward, f"back {number}"),
                                  f"{ahead} ahead: {diary}")
@@ -266,14 +265,14 @@ class OverlapTest(unittest.TestCase):
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already"):
             ranks.run(_overlapped_twice, 1)
         for order in (0, 1), (1, 0):
-            with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already, or one of "
-                                                          "its layers"):
+            with self.assertRaisesRegex(ranks.RankFailed,
+                                        "ValueError: overlap: this model has it already, or one of its layers"):
                 ranks.run(_overlapped_in_parts, 1, order)
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: FSDP1 .*NO_SHARD"):
             ranks.run(_overlapped_without_a_place, 1)
         for ran in (True, False):
-            with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: expected the outermost "
-                                                          "FullyShardedDataParallel"):
+            with self.assertRaisesRegex(ranks.RankFailed,
+                                        "ValueError: overlap: expected the outermost FullyShardedDataParallel"):
                 ranks.run(_overlapped_within, 2, ran)
         with self.assertRaisesRegex(ValueError, "urgent.*'fast'"), railweave.hints("fast"):
             pass

@@ -102,14 +102,13 @@ def _zeroed_between(rank: int, size: int, overlapped: bool) -> list[list[list[fl
 
 
 def _changed_between(rank: int, size: int, overlapped: bool, by: str) -> list[list[list[float]]]:
-    """Gradients of steps whose parameters change between forward and backward, `by` an optimizer or in the local
-    shard."""
+    """Gradients of steps whose parameters change between forward and backward,
+    `by` an optimizer or in the local shard."""
     model = layered([], size)
     if overlapped:
         railweave.fsdp.overlap(model)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1,
-                                 fused=True) if by == "a fused optimizer" else torch.optim.SGD(model.parameters(),
-                                                                                               lr=0.1)
+    optimizer = (torch.optim.Adam(model.parameters(), lr=0.1, fused=True) if by == "a fused optimizer"
+                 else torch.optim.SGD(model.parameters(), lr=0.1))
     gradients = []
     for step in range(4):
         loss = model(torch.full((2, WIDTH), rank + step + 1.0)).sum()
@@ -211,8 +210,8 @@ def _recomputed_after_a_failed_backward(rank: int, size: int, overlapped: bool) 
     for step in range(6):
         hook = None
         if step == 1:
-            hook = model.layers[3].register_forward_hook(lambda _module, _inputs,
-                                                         output: output.register_hook(fail) and None)
+            hook = model.layers[3].register_forward_hook(
+                lambda _module, _inputs, output: output.register_hook(fail) and None)
         loss = model(torch.full((2, WIDTH), rank + step + 1.0)).square().mean()
         try:
             loss.backward()

@@ -19,8 +19,7 @@ _IN_STEP_S = 0.1  # so long after a step began, which takes 0.4 s on both rails
 # What happens in the first step of each phase.
 _PHASES = [("steady", ""), ("silent", "--host 1 --nic 1 --cut"), ("heard again", "--host 1 --nic 1 --up"),
            ("down", "--host 0 --nic 1 --down"), ("up again", "--host 0 --nic 1 --up"),
-           ("slow", f"--nic 1 --rate {_MBIT // 20}mbit"),
-           ("fast again", f"--nic 1 --rate {_MBIT}mbit")]
+           ("slow", f"--nic 1 --rate {_MBIT // 20}mbit"), ("fast again", f"--nic 1 --rate {_MBIT}mbit")]
 
 
 def _rank() -> None:
@@ -89,13 +88,13 @@ def _rank() -> None:
 
 class RailsTest(unittest.TestCase):
     def test_losses_are_those_of_rails_that_nobody_touches(self) -> None:
-        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--favour", "--nics", "2",
-                               "--rate", f"{_MBIT}mbit", "--", sys.executable,
-                               "-B", __file__, "--rank"], capture_output=True, text=True, timeout=280, check=False)
+        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--favour",
+                               "--nics", "2", "--rate", f"{_MBIT}mbit", "--", sys.executable, "-B", __file__, "--rank"],
+                              capture_output=True, text=True, timeout=280, check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         for host in (0, 1):
-            said = [line.split("] ", 1)[1].split() for line in done.stdout.splitlines()
-                    if line.startswith(f"[host{host}] ")]
+            said = [line.split("] ", 1)[1].split()
+                    for line in done.stdout.splitlines() if line.startswith(f"[host{host}] ")]
             losses = {words[0]: words[1:] for words in said if words[0] in ("disturbed", "undisturbed")}
             self.assertEqual(len(_PHASES) * _STEPS, len(losses["disturbed"]), done.stdout)
             self.assertEqual(losses["undisturbed"], losses["disturbed"], done.stdout)

@@ -83,8 +83,8 @@ def _marked_at_the_end(_rank: int, _size: int) -> tuple[int, list[int]]:
 
 
 def _traced_by_subgroups(rank: int, size: int, store: str, folder: str) -> int:
-    """Railweave serves a group of each rank's own, and the trace ends when no group is left. How many ranks the file
-    tells of."""
+    """Railweave serves a group of each rank's own, and the trace ends when no group is left.
+    How many ranks the file tells of."""
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
     for other in range(size):
         dist.new_group([other], backend="railweave")
@@ -108,7 +108,8 @@ def _traced_to_one_file(_rank: int, _size: int, folder: str) -> list[str]:
 
 def _profiled(rank: int, _size: int, folder: str) -> None:
     """A trace and, of the same operations, a profile of torch's."""
-    with railweave.trace(f"{folder}/trace-{rank}.json"), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+    with railweave.trace(f"{folder}/trace-{rank}.json"), \
+            torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         for _ in range(3):
             dist.all_reduce(torch.ones(100_000))
     profile.export_chrome_trace(f"{folder}/profile-{rank}.json")
@@ -187,13 +188,12 @@ class TraceTest(unittest.TestCase):
         paths = [self.folder / "one.json", self.folder / "other.json"]
         for path, boot, starts in (paths[0], "a", {"out": 100, "in": 100}), (paths[1], "b", {"out": 90, "in": 70}):
             events = [{"ph": "X", "name": "all_reduce", "pid": 0, "tid": 10, "ts": when, "dur": 1,
-                       "args": {"key": [1, (way == "out") == (boot == "a")], "way": way, "taken": when}} for way,
-                      when in starts.items()]
-            path.write_text(json.dumps({"traceEvents": events,
-                                        "railweave": {"rank": int(boot == "b"), "boot": boot,
-                                                      "monotonic_offset_ns": 0}}))
-        with self.assertWarnsRegex(UserWarning, "one.json, .*other.json: by any one clock some segments arrived "
-                                                "0.000020 s before"):
+                       "args": {"key": [1, (way == "out") == (boot == "a")], "way": way, "taken": when}}
+                      for way, when in starts.items()]
+            ours = {"rank": int(boot == "b"), "boot": boot, "monotonic_offset_ns": 0}
+            path.write_text(json.dumps({"traceEvents": events, "railweave": ours}))
+        with self.assertWarnsRegex(UserWarning,
+                                   "one.json, .*other.json: by any one clock some segments arrived 0.000020 s before"):
             whole = timeline.merged(paths)
         self.assertEqual({"0": 0.0, "1": 20e-6}, whole["clock_error_s"])
 
@@ -208,19 +208,19 @@ class TraceTest(unittest.TestCase):
         ours = '"railweave": {"rank": 0, "boot": "a", "monotonic_offset_ns": 0}'
         step = '{"ph": "X", "name": "step 0", "pid": 0, "tid": 1, "ts": 0, "dur": 5}'
         for events in ('5', '[5]', '[{"ts": "a"}]', '[{"args": {"key": [1]}}]', f'[{step.replace("dur", "of")}]',
-                       f'[{step.replace("X", "b")}]',
-                       f'[{step.replace(": 5", ": NaN")}]', f'[{step.replace(": 5", ": 1e300")}]', "[" * 100_000):
+                       f'[{step.replace("X", "b")}]', f'[{step.replace(": 5", ": NaN")}]',
+                       f'[{step.replace(": 5", ": 1e300")}]', "[" * 100_000):
             bad.write_text(f'{{"traceEvents": {events}, {ours}}}')
-            with self.subTest(events=events[:80]), self.assertRaisesRegex(ValueError,
-                                                                          "bad.json: expected a Chrome trace"):
+            with self.subTest(events=events[:80]), \
+                    self.assertRaisesRegex(ValueError, "bad.json: expected a Chrome trace"):
                 timeline.merged([bad])
         for missing in ("rank", "boot", "monotonic_offset_ns"):
             bad.write_text(f'{{"traceEvents": [{step}], {ours.replace(missing, "more")}}}')
-            with self.subTest(missing=missing), self.assertRaisesRegex(ValueError,
-                                                                       f"bad.json: expected a Chrome trace .*{missing}"):
+            with self.subTest(missing=missing), \
+                    self.assertRaisesRegex(ValueError, f"bad.json: expected a Chrome trace .*{missing}"):
                 timeline.merged([bad])
-        self.assertEqual(1, timeline.main(["merge", str(self.folder / "none.json"), "-o",
-                                           str(self.folder / "all.json")]))
+        self.assertEqual(1,
+                         timeline.main(["merge", str(self.folder / "none.json"), "-o", str(self.folder / "all.json")]))
 
     def test_a_result_that_cannot_be_written_is_named(self) -> None:
         good, said = self.folder / "good.json", io.StringIO()
@@ -233,40 +233,39 @@ class TraceTest(unittest.TestCase):
                 pass
         records = _records.Records()
         records.waits = [_records.Wait(20, 30, 0, "", "normal")]
-        with mock.patch.object(_report, "last_records", lambda: records), self.assertRaisesRegex(OSError,
-                                                                                                 "'/dev/full'"):
+        with mock.patch.object(_report, "last_records", lambda: records), \
+                self.assertRaisesRegex(OSError, "'/dev/full'"):
             railweave.report("/dev/full")
 
     def test_a_folder_that_is_not_there_is_told_of_before_anything_is_traced(self) -> None:
         begun = []
-        with self.assertRaisesRegex(FileNotFoundError, "trace: no such folder: .*/none; it is for: '.*/none/x-0.json'"), \
-                railweave.trace(self.folder / "none" / "x-0.json"):
+        told = "trace: no such folder: .*/none; it is for: '.*/none/x-0.json'"
+        with self.assertRaisesRegex(FileNotFoundError, told), railweave.trace(self.folder / "none" / "x-0.json"):
             begun.append(True)
         self.assertEqual([], begun)
         with railweave.trace():  # none was left on
             pass
         with self.assertRaisesRegex(TypeError, "trace: expected a path or None, found 5"):
             railweave.trace(5)
+        environment = {**os.environ, "PYTHONWARNINGS": "default", "RAILWEAVE_TRACE": f"{self.folder}/none/x.json"}
         done = subprocess.run([sys.executable, "-B", "-c", "import railweave; print('goes on')"], capture_output=True,
-                              text=True, timeout=60,
-                              env={**os.environ, "PYTHONWARNINGS": "default",
-                                   "RAILWEAVE_TRACE": f"{self.folder}/none/x.json"})
+                              text=True, timeout=60, env=environment)
         self.assertEqual((0, "goes on\n"), (done.returncode, done.stdout))
         self.assertRegex(done.stderr, "RAILWEAVE_TRACE=.*/none/x.json: .*no such folder.*; nothing is traced")
 
     def test_a_report_to_others_is_refused(self) -> None:
-        with self.assertRaisesRegex(ranks.RankFailed, "rank 1:\n(.*\n)*ValueError: report: expected a group that this "
-                                                      "rank is in"):
+        with self.assertRaisesRegex(ranks.RankFailed,
+                                    "rank 1:\n(.*\n)*ValueError: report: expected a group that this rank is in"):
             ranks.run(lambda _rank, _size: railweave.report(group=dist.new_group([0])), 2)
 
     def test_the_variable_records_the_whole_process(self) -> None:
+        environment = {**os.environ, "RAILWEAVE_TRACE": f"{self.folder}/whole-%r.json"}
         done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent("""
             import tempfile, torch, torch.distributed as dist, railweave
             dist.init_process_group("railweave", init_method="file://" + tempfile.mktemp(), rank=0, world_size=1)
             dist.all_reduce(torch.ones(100_000))
             dist.destroy_process_group()
-            """)], env={**os.environ, "RAILWEAVE_TRACE": f"{self.folder}/whole-%r.json"}, capture_output=True,
-                              text=True, timeout=60)
+            """)], env=environment, capture_output=True, text=True, timeout=60)
         self.assertEqual((0, ""), (done.returncode, done.stderr))
         whole = json.loads((self.folder / "whole-0.json").read_text())
         self.assertTrue(any(event["name"].startswith("all_reduce ") for event in whole["traceEvents"]))
@@ -290,7 +289,7 @@ class TraceTest(unittest.TestCase):
             path = self.folder / f"{number}.json"
             with self.assertWarns(UserWarning), railweave.trace(path):
                 path.write_text("another's")
-                # a tick's, as kernels before 6.13 stamp files
+                # A tick's, as kernels before 6.13 stamp files.
                 os.utime(path, ns=(time.clock_gettime_ns(_trace._CLOCK_OF_FILES),) * 2)
             self.assertEqual("another's", path.read_text())
 
@@ -329,8 +328,7 @@ class TraceTest(unittest.TestCase):
             calls = [(e["ts"], e["ts"] + e["dur"]) for e in whole
                      if str(e.get("pid")).startswith(f"rank {rank}: ") and e["name"].startswith("c10d::allreduce")]
             issued = [e["ts"] for e in whole if e.get("pid") == rank and e["ph"] == "b"
-                      and e["name"].startswith("all_reduce ")
-                      and e["cat"] != "compute waits"]
+                      and e["name"].startswith("all_reduce ") and e["cat"] != "compute waits"]
             self.assertEqual((3, 3), (len(calls), len(issued)))
             for begin in issued:
                 self.assertTrue(any(first <= begin <= last for first, last in calls), (begin, calls))
@@ -369,8 +367,8 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(0, _figures.overlap_of([], [(3, 7)]))
 
     def test_who_limits(self) -> None:
-        step = {"step_s": 1.0, "exposed_s": 0.5, "rails": {"eth0": {"busy_while_exposed": 0.95},
-                                                           "eth1": {"busy_while_exposed": 0.97}}}
+        step = {"step_s": 1.0, "exposed_s": 0.5,
+                "rails": {"eth0": {"busy_while_exposed": 0.95}, "eth1": {"busy_while_exposed": 0.97}}}
         self.assertEqual("rank 3", _figures.limit_of(step, {3: 2e8, 1: 1e7}, 0))
         self.assertEqual("memory", _figures.limit_of(step, {}, 4e8))
         self.assertEqual("rails", _figures.limit_of(step, {1: 5e7}, 1e8))
@@ -416,7 +414,7 @@ class FiguresTest(unittest.TestCase):
     def test_the_most_at_once(self) -> None:
         operations = [_operation(0, 10, bytes=1), _operation(2, 20, bytes=2, live=10), _operation(12, 30, bytes=4),
                       _operation(40, 50, bytes=8)]
-        # the first ends as the second is live
+        # The first ends as the second is live.
         self.assertEqual(6, _figures.most_at_once(operations, 0, 35, lambda one: one.bytes))
         self.assertEqual(2, _figures.most_at_once(operations, 0, 12, lambda one: one.bytes))
         self.assertEqual(0, _figures.most_at_once(operations, 30, 40, lambda one: one.bytes))
@@ -426,14 +424,14 @@ class FiguresTest(unittest.TestCase):
         records = _records.Records()
         records.operations = [_operation(0, 90, what=1), _operation(60, 90, what=1), _operation(80, 90, what=2),
                               _operation(200, 300, what=1)]
-        records.waits = [_records.Wait(*when, what, "", "normal") for *when,
-                         what in ((10, 20, 1), (30, 40, 2), (50, 70, 1), (85, 90, 1))]
+        records.waits = [_records.Wait(*when, what, "", "normal")
+                         for *when, what in ((10, 20, 1), (30, 40, 2), (50, 70, 1), (85, 90, 1))]
         self.assertEqual(10 + 10, _figures.memory_waits(records, 0, 100, names.get))
 
     def test_a_step_is_judged_by_who_waited_longest_for_others(self) -> None:
         def waited(others: float, exposed: float) -> dict[str, float]:
             return {"step_s": 1.0, "waited_for_others_s": others, "exposed_s": exposed}
-        # too short a wait for others counts for nothing
+        # Too short a wait for others counts for nothing.
         self.assertEqual(1, _report._judge([waited(0.05, 0.2), waited(0.0, 0.3)])[0])
         self.assertEqual(0, _report._judge([waited(0.15, 0.2), waited(0.0, 0.9)])[0])
         self.assertEqual(2, _report._judge([waited(0.15, 0.9), waited(0.0, 0.9), waited(0.2, 0.3)])[0])
@@ -447,8 +445,8 @@ class FiguresTest(unittest.TestCase):
     def test_a_wait_across_a_mark_is_of_each_step_as_far_as_it_is_in_it(self) -> None:
         wait = _records.Wait(10, 190, 7, "", "normal")
         issues = {("", "normal", 7): {0: 5, 1: 180}}
-        self.assertEqual([{1: 90}, {1: 80}], [_figures.waited_for([wait], issues, 0, *step)
-                                              for step in ((0, 100), (100, 200))])
+        self.assertEqual([{1: 90}, {1: 80}],
+                         [_figures.waited_for([wait], issues, 0, *step) for step in ((0, 100), (100, 200))])
 
 
 if __name__ == "__main__":

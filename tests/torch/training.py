@@ -7,7 +7,8 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel, MixedPrecisionPolicy, ShardingStrategy, fully_shard
+from torch.distributed.fsdp import (FSDPModule, FullyShardedDataParallel, MixedPrecisionPolicy, ShardingStrategy,
+                                    fully_shard)
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -85,7 +86,7 @@ def train(model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0, siz
 
 
 def _sgd(model: nn.Module) -> torch.optim.Optimizer:
-    # parameters may be of several kinds
+    # Without foreach: parameters may be of several kinds.
     return torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5, foreach=False)
 
 
@@ -126,8 +127,9 @@ def fsdp1(rank: int, size: int, strategy: str, overlap: dict[str, Any] | None = 
 def fsdp2(rank: int, size: int, options: dict[str, Any]) -> Losses:
     shape, names = ((2, size // 2), ("replica", "shard")) if options.get("hybrid") else ((size,), ("shard",))
     mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
-    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16,
-                                  reduce_dtype=torch.float32) if options.get("bf16") else MixedPrecisionPolicy()
+    policy = MixedPrecisionPolicy()
+    if options.get("bf16"):
+        policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     if "reduce_dtype" in options:
         policy = MixedPrecisionPolicy(reduce_dtype=options["reduce_dtype"])
     model = new_model()

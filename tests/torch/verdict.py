@@ -61,8 +61,8 @@ def write_control(path, version, results):
 
 
 def not_passed(results):
-    return [f"{r.test} as {r.mode} at world size {r.world_size}: {r.outcome}: {r.reason}" for r in results
-            if r.outcome != "passed"]
+    return [f"{r.test} as {r.mode} at world size {r.world_size}: {r.outcome}: {r.reason}"
+            for r in results if r.outcome != "passed"]
 
 
 def not_conforming(results, control, exceptions):
@@ -74,8 +74,8 @@ def not_conforming(results, control, exceptions):
         if result.mode in OURS and control.get(key):
             ways.setdefault(key, []).append(result)
     passed = {key: any(way.outcome == "passed" for way in ours) for key, ours in ways.items()}
-    faults = [f"{test} at world size {size}: " + "; ".join(f"{w.mode} {w.outcome}: {w.reason}"
-                                                           for w in ways[test, size])
+    faults = [f"{test} at world size {size}: "
+              + "; ".join(f"{w.mode} {w.outcome}: {w.reason}" for w in ways[test, size])
               for test, size in ways if test not in exceptions and not passed[test, size]]
     for test in exceptions:
         outcomes = [passed[key] for key in ways if key[0] == test]

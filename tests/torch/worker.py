@@ -23,8 +23,8 @@ BAD_END = re.compile(r"Expected 0 but got (-?\d+)\.")
 
 
 def what_was_raised(text):
-    """Of tracebacks, the last exception with the line after it, where assertions have their values; else the last
-    line."""
+    """Of tracebacks, the last exception with the line after it, where assertions have their values;
+    else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     raised = [i for i, line in enumerate(lines) if re.match(r"[\w.]*(Error|Exception)\b: ", line)]
     return " ".join(lines[raised[-1] : raised[-1] + 2] if raised else lines[-1:])
@@ -51,8 +51,8 @@ def verdict(result, log):
 
 
 def lead(tests, name, log, answer):
-    """The forked process: runs the test, whose ranks it forks in turn, and writes the outcome to `answer`. Never
-    returns."""
+    """The forked process: runs the test, whose ranks it forks in turn,
+    and writes the outcome to `answer`. Never returns."""
     os.setsid()
     die_with_parent()
     with log.open("w") as to:

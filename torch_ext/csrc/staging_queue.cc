@@ -10,7 +10,7 @@ namespace railweave::torch_ext {
 namespace {
 
 // Between two looks whether copies are done: torch's way to wait for them keeps a core busy.
-constexpr auto kLook = std::chrono::microseconds(20);
+constexpr auto kPoll = std::chrono::microseconds(20);
 
 }  // namespace
 
@@ -72,7 +72,7 @@ Status StagingQueue::Pending::until_ready(const MarkPtr& ready) {
     } catch (const std::exception& error) {
       return Status(Code::system, Scope::request, error.what());
     }
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kPoll);
   }
 }
 

@@ -61,8 +61,8 @@ class _Events:
 
     def add_in_flight(self, most):
         for one in most:
-            self.all.append({"ph": "C", "name": "live under the window", "pid": self._rank,
-                             "ts": self._micros(one.begin),
+            self.all.append({"ph": "C", "name": "live under the window",
+                             "pid": self._rank, "ts": self._micros(one.begin),
                              "args": {"operations": one.operations, "MB": one.bytes / 1e6}})
 
     def add_operations(self, operations):
@@ -79,8 +79,7 @@ class _Events:
             begin = max(segment.begin, done.get(row, 0))
             done[row] = segment.end
             self._span(None, row, name_of(segment.what), begin, segment.end, bytes=segment.bytes, key=[*segment.key],
-                       way=way,
-                       taken=self._micros(segment.begin))
+                       way=way, taken=self._micros(segment.begin))
 
     def _pair(self, key, category, name, begin, end, **args):
         common = {"name": name, "cat": category, "id": key, "pid": self._rank, "tid": _PAIRS}
@@ -92,8 +91,7 @@ class _Events:
             self._rows[row] = number if number is not None else _FIRST_LANE + len(self._rows)
             self._tell("thread_name", self._rows[row], row)
         self.all.append({"name": name, "cat": "railweave", "ph": "X", "ts": self._micros(begin),
-                         "dur": (end - begin) / 1000,
-                         "pid": self._rank, "tid": self._rows[row], "args": args})
+                         "dur": (end - begin) / 1000, "pid": self._rank, "tid": self._rows[row], "args": args})
 
     def _micros(self, nanos):
         return (nanos - self._base) / 1000

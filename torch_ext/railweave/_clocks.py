@@ -31,7 +31,8 @@ class _Trace:
                 self._read(json.load(file))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             found = f"{type(error).__name__}: {error}"
-            raise ValueError(f"{path}: expected a Chrome trace (a JSON object with traceEvents), found {found}") from None
+            raise ValueError(f"{path}: expected a Chrome trace (a JSON object with traceEvents), "
+                             f"found {found}") from None
 
     def _read(self, whole):
         self.events = whole["traceEvents"]
@@ -58,8 +59,8 @@ class _Trace:
         return self.base - self.own["monotonic_offset_ns"]
 
     def events_from(self, delta):
-        """With `delta` microseconds added to their times. A profile's processes and ids are told apart from those of
-        other files."""
+        """With `delta` microseconds added to their times.
+        A profile's processes and ids are told apart from those of other files."""
         for event in self.events:
             event = {**event, "ts": event["ts"] + delta} if "ts" in event else dict(event)
             if not self.own:
@@ -86,7 +87,7 @@ def _clock_between(one, other):
     room = there + back
     if room < 0:  # the bounds exclude each other: clocks that drift during a long trace, say
         warnings.warn(f"{one.path}, {other.path}: by any one clock some segments arrived {-room / 1e9:.6f} s before "
-                      f"they were sent", stacklevel=4)
+                      "they were sent", stacklevel=4)
     return (back - there) // 2, room // 2 if room >= 0 else -room
 
 
@@ -118,10 +119,9 @@ def merged(paths):
     events = []
     for trace in traces:
         if trace.shift is None:
-            raise ValueError(f"{trace.path}: no way to align its clock: it and the others have no segments of each "
-                             f"other "
-                             "both ways" if trace.own else f"{trace.path}: no trace of railweave's is of its rank "
-                                                           f"({trace.rank})")
+            raise ValueError(f"{trace.path}: no way to align its clock: "
+                             "it and the others have no segments of each other both ways" if trace.own
+                             else f"{trace.path}: no trace of railweave's is of its rank ({trace.rank})")
         start = trace.monotonic if trace.own else trace.base
         delta = (start + trace.shift - first.monotonic) / 1000
         events += trace.events_from(delta)

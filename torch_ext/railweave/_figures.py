@@ -80,14 +80,14 @@ def figures(records, begin, end):
     """Of one step, at one rank; times in seconds. `records`: of that step, as by_step()'s."""
     waits = within([(one.begin, one.end) for one in records.waits], begin, end)
     operations = records.operations
-    live = length(within([(one.begin, one.end) for one in operations], begin, end))
+    under_way = [(one.begin, one.end) for one in operations]
+    live = length(within(under_way, begin, end))
     exposed = length(waits)
     return {
         "step_s": (end - begin) / 1e9,
         "compute_s": (end - begin - exposed) / 1e9,
         "exposed_s": exposed / 1e9,
-        "overlap_efficiency": 1 - overlap_of(waits, [(one.begin, one.end) for one in operations]) / live if live
-        else 1.0,
+        "overlap_efficiency": 1 - overlap_of(waits, under_way) / live if live else 1.0,
         "operations": len(operations),
         **_in_flight(records, begin, end),
         "rails": _rails(records, waits, begin, end),
@@ -133,10 +133,10 @@ def waited_for(waits, issues, rank, begin, end):
 
 
 def memory_waits(records, begin, end, name_of):
-    """Nanoseconds that a reduce-scatter was waited for before the last one of the step was issued: to have its
-    memory."""
-    scatters = [one.begin for one in records.operations if begin <= one.begin < end
-                and name_of(one.what).startswith("reduce_scatter")]
+    """Nanoseconds that a reduce-scatter was waited for before the last one of the step was issued:
+    to have its memory."""
+    scatters = [one.begin for one in records.operations
+                if begin <= one.begin < end and name_of(one.what).startswith("reduce_scatter")]
     last = max(scatters, default=0)
     return length((w.begin, min(w.end, last)) for w in records.waits
                   if begin <= w.begin < last and name_of(w.what).startswith("reduce_scatter"))

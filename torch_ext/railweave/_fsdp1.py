@@ -43,8 +43,8 @@ def _late_reduce_scatter(unfinished, state):
 
 
 def _is_final(handle, shard):
-    """Whether the result becomes the gradient as it is (torch's _reduce_grad and prepare_gradient_for_optim show what
-    may follow)."""
+    """Whether the result becomes the gradient as it is (torch's _reduce_grad and prepare_gradient_for_optim show
+    what may follow)."""
     parameter = handle.flat_param
     return (
         in_backward()

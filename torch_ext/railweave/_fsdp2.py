@@ -31,8 +31,8 @@ register_optimizer_step_post_hook(_optimizer_stepped)  # fused ones change param
 
 
 class _UrgentAllGather(AllGather):
-    """One layer's: waited for where FSDP copies the parameters out. May keep what a forward gathered for the
-    backward."""
+    """One layer's: waited for where FSDP copies the parameters out.
+    May keep what a forward gathered for the backward."""
 
     def __init__(self, buffers, param_group, backward_end):
         self._buffers, self._param_group, self._backward_end = buffers, param_group, backward_end
@@ -112,8 +112,8 @@ def _param_groups(module):
 
 
 class _KeptForBackward:
-    """The layers that backward begins with: what forward gathered of them is kept for it; nothing else is fetched ahead
-    then."""
+    """The layers that backward begins with: what forward gathered of them is kept for it;
+    nothing else is fetched ahead then."""
 
     def __init__(self, gathers):
         self._gathers, self._keeping = gathers, []
@@ -164,7 +164,7 @@ class _ForwardEdges:
         if in_backward():
             return  # a part is computed anew: nothing of an earlier step can be there
         self._unfinished.finish()
-        # else what is there was asked for: module.unshard(async_op=True)
+        # Else what is there was asked for: module.unshard(async_op=True).
         if self._open or self._unfinished.backward_end.open:
             self._drop_what_nobody_used()
             self._unfinished.backward_end.forget()
@@ -198,8 +198,8 @@ def process_groups(layers):
 
 
 def overlap(model, layers, prefetch, reduce_scatters):
-    """railweave.fsdp.overlap() of the root `model`; `layers`: all modules of it that have ``fully_shard``, itself
-    too."""
+    """railweave.fsdp.overlap() of the root `model`;
+    `layers`: all modules of it that have ``fully_shard``, itself too."""
     unfinished, buffers, gathers = Unfinished(reduce_scatters), Buffers(), {}
     for layer in layers:
         groups = _param_groups(layer)

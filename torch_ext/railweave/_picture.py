@@ -23,7 +23,7 @@ def plot(whole, path, step, source):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    # ours
+    # Ours alone.
     events = [e for e in whole["traceEvents"] if isinstance(e.get("pid"), int) and e.get("ph") in ("X", "b", "e", "M")]
     ranks = sorted({e["pid"] for e in events if "ts" in e})
     if not ranks:
@@ -42,8 +42,7 @@ def plot(whole, path, step, source):
             for row in sorted({row for of_rank in bars.values() for row in of_rank}, key=_order)}
     height = sum(map(_height, rows.values()))
     figure, grid = plt.subplots(len(ranks), 1, figsize=(12, 1.1 + (0.45 + 0.34 * height) * len(ranks)), sharex=True,
-                                squeeze=False,
-                                layout="constrained")
+                                squeeze=False, layout="constrained")
     for axes, rank in zip(grid[:, 0], ranks):
         _draw(axes, bars[rank], rows)
         waited = sum(length for _, length in bars[rank][_WAITS][0])
@@ -53,7 +52,7 @@ def plot(whole, path, step, source):
     figure.suptitle(f"{name or 'all'} of {source}: {(end - begin) / 1000:.1f} ms", fontsize=12, x=0.01, ha="left",
                     fontweight="bold")
     with naming(path):
-        # else what has no suffix goes to another file
+        # Without a format what has no suffix goes to another file.
         figure.savefig(path, dpi=140, format=Path(path).suffix[1:] or "png")
     plt.close(figure)
 
@@ -68,15 +67,15 @@ def _bars(events, begin, end):
         if event["ph"] == "b":
             open_operations[event["id"]] = event
         elif event["ph"] == "e" and (began := open_operations.pop(event["id"], None)):
-            spans = together[_WAITS] if began["cat"] == _WAITS else apart.setdefault(began["name"].rsplit(" ", 1)[0],
-                                                                                     [])
+            spans = (together[_WAITS] if began["cat"] == _WAITS
+                     else apart.setdefault(began["name"].rsplit(" ", 1)[0], []))
             spans.append((began["ts"], event["ts"]))
         elif event["ph"] == "X" and named.get(event["tid"], "steps") != "steps":
             together.setdefault(named[event["tid"]], []).append((event["ts"], event["ts"] + event["dur"]))
     lines = {row: [union(within(spans, begin, end))] for row, spans in together.items()}
     lines |= {row: _beside(within(spans, begin, end)) for row, spans in apart.items()}
-    return {row: [[((a - begin) / 1000, (b - a) / 1000) for a, b in line] for line in each] for row,
-            each in lines.items()}
+    return {row: [[((a - begin) / 1000, (b - a) / 1000) for a, b in line] for line in each]
+            for row, each in lines.items()}
 
 
 def _beside(intervals):

@@ -28,8 +28,8 @@ def _gathered(own, size, group):
 
 
 def _clock_offset(group, rank, boots):
-    """Nanoseconds to add to this rank's CLOCK_MONOTONIC for rank 0's, and half of the way there and back: how wrong
-    that may be."""
+    """Nanoseconds to add to this rank's CLOCK_MONOTONIC for rank 0's, and half of the way there and back:
+    how wrong that may be."""
     if rank == 0:
         for other in range(1, len(boots)):
             if boots[other] != boots[0]:
@@ -60,8 +60,8 @@ def _tell_offset(group, other):
 
 
 def _weight(of_rank):
-    """Of the rank that waited longest for others, if that counts, then at all: the others' steps are as long because of
-    it."""
+    """Of the rank that waited longest for others, if that counts, then at all:
+    the others' steps are as long because of it."""
     others = of_rank["waited_for_others_s"]
     return others if others > SLOW_SHARE * of_rank["step_s"] else 0.0, of_rank["exposed_s"]
 
@@ -109,8 +109,8 @@ def report(path=None, group=None):
     rank is lost, OSError where the file cannot be written.
     """
     if _C._trace_on():
-        raise RuntimeError("report: a trace is on; it tells of the last one that ended (RAILWEAVE_TRACE's ends with "
-                           "the process)")
+        raise RuntimeError("report: a trace is on; it tells of the last one that ended "
+                           "(RAILWEAVE_TRACE's ends with the process)")
     records = last_records()
     steps = steps_of(records)
     own = {number: (part, begin, end) for part, (number, begin, end) in zip(by_step(records, steps), steps)}

@@ -31,8 +31,8 @@ def joined(rank, size):
 
 
 def step():
-    """A training step begins here; the one before it ends, and the last one with the trace. While no trace is on it
-    only counts."""
+    """A training step begins here; the one before it ends, and the last one with the trace.
+    While no trace is on it only counts."""
     global _steps
     _C._trace_step(_steps)
     _steps += 1
@@ -65,23 +65,23 @@ def _write(path, text, rank, began_ns):
             _wrote[path] = os.fstat(file.fileno()).st_mtime_ns
     if others:
         beside = Path(f"{path}.{rank}")
-        warnings.warn(f"trace: another process wrote {path} meanwhile; this one's is {beside} (%r in a path stands for "
-                      f"the rank)", stacklevel=3)
+        warnings.warn(f"trace: another process wrote {path} meanwhile; this one's is {beside} "
+                      "(%r in a path stands for the rank)", stacklevel=3)
         with naming(beside):
             beside.write_text(text)
 
 
 def _check_folder(path):
-    """Told when the trace begins, not when the work is done. Of a folder that is named by the rank nothing is known
-    yet."""
+    """Told when the trace begins, not when the work is done.
+    Of a folder that is named by the rank nothing is known yet."""
     folder = os.path.dirname(path or "")
     if folder and "%r" not in folder and not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, f"trace: no such folder: {folder}; it is for", path)
 
 
 class trace:
-    """Records within ``with``: every operation, its segments on each rail, every wait, steps; and writes a Chrome
-    trace.
+    """Records within ``with``: every operation, its segments on each rail, every wait, steps;
+    and writes a Chrome trace.
 
     `path`: of the JSON file; ``%r`` in it stands for the rank. Where another rank wrote it meanwhile it becomes
     ``path.<rank>``, and a warning says so. None: nothing is written, :func:`railweave.report` tells.

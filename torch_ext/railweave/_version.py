@@ -13,6 +13,6 @@ def check_torch(running):
     if minor(running) != minor(TORCH_VERSION):
         raise ImportError(
             f"railweave was built for torch {minor(TORCH_VERSION)} ({TORCH_VERSION}) and this is torch {running}. "
-            "Build it again for this one: pip install --no-build-isolation --force-reinstall --no-deps <railweave's "
-            "sources>"
+            "Build it again for this one: "
+            "pip install --no-build-isolation --force-reinstall --no-deps <railweave's sources>"
         )

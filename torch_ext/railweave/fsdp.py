@@ -1,5 +1,5 @@
-"""FSDP whose collectives go beside compute: docs/guide/fsdp.md says when each is waited for, and why that changes no
-result."""
+"""FSDP whose collectives go beside compute: docs/guide/fsdp.md says when each is waited for,
+and why that changes no result."""
 
 from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
 
@@ -35,23 +35,24 @@ def _schedule(process_groups, window):
         try:
             backend.schedule_by(policy)
         except ValueError as refused:
-            raise ValueError(f"window: found {window!r}, expected a number of operations, bytes as '64M', 'off' or "
-                             f"'auto'") from refused
+            raise ValueError(f"window: found {window!r}, expected a number of operations, bytes as '64M', "
+                             "'off' or 'auto'") from refused
 
 
 def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
-    """Lets the collectives of `model` go beside its compute: call it once, after ``fully_shard``, before the first
-    forward.
+    """Lets the collectives of `model` go beside its compute: call it once, after ``fully_shard``,
+    before the first forward.
 
     `model`: the root module that ``torch.distributed.fsdp.fully_shard`` was applied to, of float parameters on any
     device that the process group serves; or FSDP1's outermost ``FullyShardedDataParallel``, of which only the
     reduce-scatters go beside compute (in FULL_SHARD and SHARD_GRAD_OP): it has no place for other all-gathers.
     `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries
     in the first steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says
-    (docs/internals/scheduler.md). `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are
-    gathered, each for one layer's parameters of memory; of as many what forward gathered is kept for backward, which
-    begins with them. The first forward goes without: it records the order of layers, which then takes the place of
-    prefetch lists that were set. 0: only as torch does by itself, one ahead in backward.
+    (docs/internals/scheduler.md).
+    `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's
+    parameters of memory; of as many what forward gathered is kept for backward, which begins with them. The first
+    forward goes without: it records the order of layers, which then takes the place of prefetch lists that were set.
+    0: only as torch does by itself, one ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
     A layer of several parameter groups keeps torch's own collectives: torch takes no others for it.
 
@@ -65,8 +66,8 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     """
     fsdp1 = isinstance(model, FullyShardedDataParallel)
     if not fsdp1 and not isinstance(model, FSDPModule):
-        raise TypeError(f"overlap: expected a module with fully_shard applied to it, or FSDP1's, found "
-                        f"{type(model).__name__}")
+        raise TypeError("overlap: expected a module with fully_shard applied to it, or FSDP1's, "
+                        f"found {type(model).__name__}")
     if any(hasattr(module, _MARK) for module in model.modules()):
         raise ValueError("overlap: this model has it already, or one of its layers")
     _check_number("prefetch", prefetch, 0, "layers")

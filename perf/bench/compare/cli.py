@@ -20,9 +20,9 @@ from .sweep import Sweep, argv_names, kOperations, kSides, steps
 _ROOT = Path(__file__).resolve().parents[3]
 _ABOUT = """\
 Times the same operations at the same sizes through Railweave, Gloo (torch) and Open MPI, in alternation: in a lab of
-several hosts with several NICs, and on this machine over loopback. Shows a table per operation and writes compare.json and
-curves (PNG). Needs `make build` and `tools/setup packages torch`; a side that is not there is left out, but not ours, and
-not where only one would be left of several."""
+several hosts with several NICs, and on this machine over loopback. Shows a table per operation and writes compare.json
+and curves (PNG). Needs `make build` and `tools/setup packages torch`; a side that is not there is left out, but not
+ours, and not where only one would be left of several."""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -87,8 +87,8 @@ def _lab_options(args: argparse.Namespace, where: str) -> list[str]:
 
 
 def _measure(sweep: Sweep, where: str, options: list[str], programs: Path) -> Figures:
-    """Raises RuntimeError where a program failed, NoNamespaces where the lab would have been this machine's
-    loopback."""
+    """Raises RuntimeError where a program failed,
+    NoNamespaces where the lab would have been this machine's loopback."""
     with tempfile.TemporaryDirectory(prefix="railweave-compare-") as name:
         folder = Path(name)
         todo = steps(sweep, programs)

@@ -20,8 +20,8 @@ _MARKS = {"ours": "o", "gloo": "s", "mpi": "^"}
 def _line(axes: Axes, sides: dict[str, dict[int, dict]], figure: str) -> None:
     for side, by_size in sides.items():
         axes.plot(list(by_size), [value[figure] for value in by_size.values()], color=_COLOURS[side],
-                  marker=_MARKS[side],
-                  markersize=4.5, linewidth=1.7, label=kSides[side], zorder=3 if side == "ours" else 2)
+                  marker=_MARKS[side], markersize=4.5, linewidth=1.7, label=kSides[side],
+                  zorder=3 if side == "ours" else 2)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     few = max(map(len, sides.values())) <= 12

@@ -1,9 +1,10 @@
-"""What a GB costs in instructions beside another plugin's, for instance an earlier commit's: net_perf's two ranks over
-loopback, by turns.
+"""What a GB costs in instructions beside another plugin's, for instance an earlier commit's:
+net_perf's two ranks over loopback, by turns.
 
 Counted by valgrind's callgrind, what the processes execute and not the kernel: of a long transfer and of a short one,
 whose difference is without start and end. Who has nothing to do sleeps, so that little of it is waiting; the rest of
-that is why there are many pairs. """
+that is why there are many pairs.
+"""
 from __future__ import annotations
 
 import argparse
@@ -45,13 +46,11 @@ def _instructions(program: Path, plugin: Path, megabytes: int) -> int:
     """Of both ranks, start and end included."""
     with tempfile.TemporaryDirectory(prefix="railweave-instructions-") as folder:
         ran = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/%p", program, "--local",
-                              "--plugin", plugin,
-                              "--size", "1M", "--inflight", "4", "--sleep-us", "50", "--warmup", "0", "--bytes",
-                              f"{megabytes}M"],
+                              "--plugin", plugin, "--size", "1M", "--inflight", "4", "--sleep-us", "50",
+                              "--warmup", "0", "--bytes", f"{megabytes}M"],
                              env={name: value for name, value in os.environ.items()
-                                  if name not in ("RANK", "WORLD_SIZE")}
-                             | {"RAILWEAVE_RAILS": "lo"}, capture_output=True, text=True, timeout=_RUN_MOST_S,
-                             check=False)
+                                  if name not in ("RANK", "WORLD_SIZE")} | {"RAILWEAVE_RAILS": "lo"},
+                             capture_output=True, text=True, timeout=_RUN_MOST_S, check=False)
         totals = [int(total) for file in Path(folder).iterdir() for total in _TOTAL.findall(file.read_text())]
     if ran.returncode or len(totals) < 2:
         raise SystemExit(f"instructions_perf: net_perf with {plugin}: status {ran.returncode}: {ran.stderr[-2000:]}")
@@ -69,8 +68,8 @@ def main() -> int:
         for side, plugin in plugins.items():
             moved = _instructions(program, plugin, args.megabytes) - _instructions(program, plugin, _SHORT_MB)
             per_gb[side].append(moved / ((args.megabytes - _SHORT_MB) * 2**20 * 1e-9))
-        print(f"{pair + 1} of {args.pairs}: ours {per_gb['ours'][-1] / 1e6:.2f}, other {per_gb['other'][-1] / 1e6:.2f} "
-              f"million per GB", flush=True)
+        print(f"{pair + 1} of {args.pairs}: ours {per_gb['ours'][-1] / 1e6:.2f}, "
+              f"other {per_gb['other'][-1] / 1e6:.2f} million per GB", flush=True)
     ratio = paired_ratio(per_gb["ours"], per_gb["other"])
     print(f"ours of other: {ratio['median']:.3f} (95 % {ratio['low']:.3f} to {ratio['high']:.3f})")
     summary = {side: median(values) for side, values in per_gb.items()} | {"ours_of_other": ratio}

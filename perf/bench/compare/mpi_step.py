@@ -14,8 +14,8 @@ _AGENT = "--agent"
 
 
 def mpirun(program: list[str]) -> list[str]:
-    """tcp over all of the host's interfaces, shared memory within a host; whoever waits yields where ranks outnumber
-    cores."""
+    """tcp over all of the host's interfaces, shared memory within a host;
+    whoever waits yields where ranks outnumber cores."""
     ranks, per_host = int(os.environ["WORLD_SIZE"]), int(os.environ["LOCAL_WORLD_SIZE"])
     rails = os.environ["RWLAB_NICS"]
     loopback = rails == "lo"

@@ -73,8 +73,8 @@ class Job:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="torch_perf", description="Times a backend of torch on float32, as "
-                                                                    "perf/programs/collective times ours.")
+    about = "Times a backend of torch on float32, as perf/programs/collective times ours."
+    parser = argparse.ArgumentParser(prog="torch_perf", description=about)
     add = parser.add_argument
     add("--backend", choices=["gloo", "railweave"], default="railweave")
     add("--operation", choices=["all_gather", "reduce_scatter", "all_reduce"], default="all_reduce")
@@ -99,8 +99,7 @@ def main() -> int:
         for index in range(args.warmup_iters):
             job.once(job.rounded(size), index)
     document = {"program": "torch_perf", "backend": args.backend, "operation": args.operation,
-                "library": f"torch {torch.__version__}",
-                "results": []}
+                "library": f"torch {torch.__version__}", "results": []}
     for size in sizes:
         document["results"].append(job.measure(size, args.iters))
         if dist.get_rank() == 0:

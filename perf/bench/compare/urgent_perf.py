@@ -41,7 +41,8 @@ class Pair:
     def __init__(self, bulk_bytes: int, urgent_bytes: int, priority: str) -> None:
         ranks = dist.get_world_size()
         self._from, self._to = torch.ones(bulk_bytes // _FLOAT_BYTES), torch.zeros(bulk_bytes // _FLOAT_BYTES // ranks)
-        self._mine, self._all = torch.ones(urgent_bytes // _FLOAT_BYTES // ranks), torch.zeros(urgent_bytes // _FLOAT_BYTES)
+        self._mine = torch.ones(urgent_bytes // _FLOAT_BYTES // ranks)
+        self._all = torch.zeros(urgent_bytes // _FLOAT_BYTES)
         self._priority = priority
 
     def alone(self) -> float:
@@ -115,8 +116,8 @@ def main() -> int:
         if args.json:
             with_of_alone = paired_ratio(found["bulk_with_s"], found["bulk_alone_s"])
             document = {"program": "urgent_perf", "bulk_bytes": args.bulk, "urgent_bytes": args.urgent,
-                        "priority": args.priority,
-                        "summary": {**summary, "bulk_with_of_alone": with_of_alone}, "results": [found]}
+                        "priority": args.priority, "summary": {**summary, "bulk_with_of_alone": with_of_alone},
+                        "results": [found]}
             Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
     dist.barrier()
     dist.destroy_process_group()

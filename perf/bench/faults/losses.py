@@ -1,5 +1,5 @@
-"""The ways in which a rail is lost, as changes of a lab: R1's six, and what hosts, switches and firewalls outside of
-labs do."""
+"""The ways in which a rail is lost, as changes of a lab: R1's six, and what hosts,
+switches and firewalls outside of labs do."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -58,8 +58,7 @@ kLosses = {
     "routes-lost": Loss("routes lost", lambda plan, host, nic: faults.lose_routes(host, nic), told=False),
     "address-lost": Loss("address replaced", _other_address, told=False),
     "mtu-hole": Loss("large packets lost", lambda plan, host, nic: faults.shrink_port_mtu(plan, nic, _SMALL_MTU_BYTES),
-                     told=False,
-                     lab=_LARGE_PACKETS),
+                     told=False, lab=_LARGE_PACKETS),
     "firewall-drop": Loss("TCP dropped by a firewall", _firewall("drop"), told=False),
     "firewall-one-way": Loss("TCP dropped one way, on the cable", _firewall("drop", "in", "port"), told=False),
     "firewall-reject": Loss("TCP rejected by ICMP", _firewall("reject"), told=False),

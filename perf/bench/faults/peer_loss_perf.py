@@ -1,7 +1,8 @@
 """One of two ranks is killed or stopped, or the cables of all rails between them are pulled, in mid-transfer, at an
 instant drawn from a seed, again and again: whether the callers of both ends are told of an error or of none, as
-docs/operate/reliability.md promises, how soon, and whether the error names the peer. net_perf sends from rank 0 to rank
-1 and compares every byte. One rank, found by RANK and what tools/lab sets.
+docs/operate/reliability.md promises, how soon, and whether the error names the peer. net_perf sends from rank 0 to
+rank 1 and compares every byte.
+One rank, found by RANK and what tools/lab sets.
 
 The plugin has all rails but the first, by which the ranks meet and which nobody pulls.
 """
@@ -45,8 +46,8 @@ def _parse() -> argparse.Namespace:
     add("--trials", type=int, default=20, help="(20)")
     add("--seed", type=int, default=1, help="of instants and ranks (1)")
     add("--lasts", type=float, help="seconds of an outage that ends, instead of its kind's")
-    add("--timeout", type=int, help=f"the plugin's timeout of this kind, in all trials but one of {_DEFAULT_EVERY}, "
-                                    f"which have its default")
+    add("--timeout", type=int,
+        help=f"the plugin's timeout of this kind, in all trials but one of {_DEFAULT_EVERY}, which have its default")
     add("--never-default", action="store_true", help="--timeout in all trials")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf (build/release/bin)")
     add("--json", help="write what was measured there")
@@ -140,8 +141,7 @@ class Trial:
         if self.lasts_s is not None:
             block = ["--duration", f"{_FIRST_S + _SPREAD_S + self.lasts_s + _GOES_ON_S:.1f}"]
         return [str(self._programs / "net_perf"), "--size", "128K", "--inflight", "32", "--verify", "--warmup", "0",
-                "--sleep-us", "50",
-                *block, "--json", str(self._json)]
+                "--sleep-us", "50", *block, "--json", str(self._json)]
 
     def _environment(self) -> dict[str, str]:
         changed = {"MASTER_PORT": str(int(os.environ["MASTER_PORT"]) + 1 + self.number % _PORTS),

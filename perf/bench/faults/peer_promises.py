@@ -1,5 +1,5 @@
-"""Whether both ends were told what docs/operate/reliability.md promises when a peer is lost, read off what net_perf
-said. Pure functions.
+"""Whether both ends were told what docs/operate/reliability.md promises when a peer is lost,
+read off what net_perf said. Pure functions.
 
 Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
 """
@@ -106,8 +106,8 @@ def _worst(values: list[float | None]) -> float:
 
 
 def summary(loss: Loss, timeouts_s: list[float], verdicts: list[Verdict]) -> dict:
-    """`timeouts_s`: the plugin's in each trial, 0 where an error is to come at once. What did not come counts as a
-    hundred seconds."""
+    """`timeouts_s`: the plugin's in each trial, 0 where an error is to come at once.
+    What did not come counts as a hundred seconds."""
     found = {"trials": len(verdicts), "wrong": sum(bool(one.wrong) for one in verdicts)}
     if not loss.is_error:
         return {**found, "wrong_bytes": sum(one.wrong_bytes for one in verdicts),
@@ -117,8 +117,7 @@ def summary(loss: Loss, timeouts_s: list[float], verdicts: list[Verdict]) -> dic
             for seconds in one.error_s]
     late = late or [(_NEVER_S, 0.0)]
     found |= {"errors": sum(len(one.error_s) for one in verdicts), "error_median_s": median(errors),
-              "error_worst_s": max(errors),
-              "late_least_s": min(seconds for seconds, _ in late),
+              "error_worst_s": max(errors), "late_least_s": min(seconds for seconds, _ in late),
               "late_worst_s": max(seconds - took_s for seconds, took_s in late),
               "unnamed": sum(one.unnamed for one in verdicts)}
     if not loss.is_cable and loss.can_be_undone:

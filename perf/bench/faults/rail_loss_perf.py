@@ -133,17 +133,18 @@ def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
     # On a busy machine the rails together carry less than raw TCP one by one: full speed is what they had before.
     full_gbps = min(args.rails * rail_gbps, recovery.usual_gbps(bins, trial["lost_s"]))
     full_s = recovery.recovered_s(bins, trial["back_s"], float("inf"), full_gbps)
+    least_alone = None if alone_s is None else recovery.least_share(bins, alone_s, trial["undone_s"], left_gbps)
+    from_full_s = None if full_s is None else trial["back_s"] + full_s
+    least_full = None if full_s is None else recovery.least_share(bins, from_full_s, float("inf"), left_gbps)
     return {**found, "failed": False, "excused": False, "wrong": result["verify"]["errors"], "recovered_s": recovered_s,
-            "returned_s": recovery.returned_s(bins, nics[_LOST], trial["back_s"], rail_gbps), "full_s": full_s,
-            "full_gbps": full_gbps,
+            "returned_s": recovery.returned_s(bins, nics[_LOST], trial["back_s"], rail_gbps),
+            "full_s": full_s, "full_gbps": full_gbps,
             "series": {"from_loss_s": [round(b.end_s - trial["lost_s"], 3) for b in bins],
                        "gbps": [round(b.gbps(b.payload_bytes), 3) for b in bins]},
             # On one rail undisturbed: what of the next is noise.
-            "least_before_return": None if alone_s is None else recovery.least_share(bins, alone_s, trial["undone_s"],
-                                                                                     left_gbps),
+            "least_before_return": least_alone,
             "least_after_return": recovery.least_share(bins, trial["undone_s"], float("inf"), left_gbps),
-            "least_after_full": None if full_s is None else recovery.least_share(bins, trial["back_s"] + full_s,
-                                                                                 float("inf"), left_gbps)}
+            "least_after_full": least_full}
 
 
 def _summary(trials: list[dict]) -> dict:
@@ -183,10 +184,9 @@ def main() -> int:
             if first:
                 chance = random.Random(f"{args.seed} {args.kind} {number}")
                 judged.append({"number": number, **_judged(_trial(ranks, args, chance), rail_gbps, args)})
-                print(f"{args.kind} {number}: recovered {judged[-1]['recovered_s']}, back in use "
-                      f"{judged[-1]['returned_s']}, "
-                      f"full speed {judged[-1]['full_s']}, least after the return {judged[-1]['least_after_return']}",
-                      file=sys.stderr, flush=True)
+                print(f"{args.kind} {number}: recovered {judged[-1]['recovered_s']}, "
+                      f"back in use {judged[-1]['returned_s']}, full speed {judged[-1]['full_s']}, "
+                      f"least after the return {judged[-1]['least_after_return']}", file=sys.stderr, flush=True)
             else:
                 ranks.end(ranks.begin("net_perf", *_load(args)))
     if first:

@@ -11,8 +11,8 @@ _PATIENCE_S = 60.0
 
 
 class RankPrograms:
-    """`programs`: the folder of net_perf and raw_tcp; `folder`: for what they write. Every run has a port of its
-    own."""
+    """`programs`: the folder of net_perf and raw_tcp; `folder`: for what they write.
+    Every run has a port of its own."""
 
     def __init__(self, programs: Path, folder: Path) -> None:
         self.programs, self.json = programs, folder / "run.json"

@@ -1,5 +1,5 @@
-"""What raw TCP carries over a lab's rails, measured between its two ranks with the kernel settings that keep rails
-apart.
+"""What raw TCP carries over a lab's rails, measured between its two ranks with the kernel settings
+that keep rails apart.
 
 raw_tcp binds its sockets to interfaces. With Linux's own ARP on one segment such a connection may not even come up, and
 the yardstick is what the rails can carry, not what ARP leaves of them.
@@ -40,13 +40,12 @@ def _forget_neighbours() -> None:
 
 
 def raw_gbps(ranks: RankPrograms, rails: int, seconds: float = 1.0) -> list[float]:
-    """By rail, the first `rails` NICs of each host, one after the other. On rank 1 zeros. Raises SystemExit where
-    raw_tcp fails."""
+    """By rail, the first `rails` NICs of each host, one after the other. On rank 1 zeros.
+    Raises SystemExit where raw_tcp fails."""
     nics = os.environ["RWLAB_NICS"].split(",")[:rails]
     with _rails_apart():
-        found, said = ranks.end(ranks.begin("raw_tcp", "--rails", "=" + ",".join(nics), "--cc", "cubic", "--duration",
-                                            str(seconds),
-                                            "--warmup", "0.3"))
+        found, said = ranks.end(ranks.begin("raw_tcp", "--rails", "=" + ",".join(nics), "--cc", "cubic",
+                                            "--duration", str(seconds), "--warmup", "0.3"))
     if int(os.environ["RANK"]) != 0:
         return [0.0] * rails
     if found is None:

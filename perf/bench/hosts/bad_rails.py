@@ -19,8 +19,8 @@ class Bad:
 
 kBad = {
     "mtu-hole": Bad(kLosses["mtu-hole"].what, kLosses["mtu-hole"].happen),
-    "lossy": Bad(f"{_LOST_PERCENT} % of its packets lost", lambda plan, host,
-                 nic: faults.lose_packets(plan, nic, _LOST_PERCENT)),
+    "lossy": Bad(f"{_LOST_PERCENT} % of its packets lost",
+                 lambda plan, host, nic: faults.lose_packets(plan, nic, _LOST_PERCENT)),
     "slow": Bad("of 1 Mb/s", lambda plan, host, nic: shaping.set_rate(plan, nic, _SLOW_BPS)),
     "firewall-one-way": Bad(kLosses["firewall-one-way"].what, kLosses["firewall-one-way"].happen),
 }
@@ -29,5 +29,4 @@ kBad = {
 def rows() -> list[dict]:
     """As in the file. Packets of 9000 bytes, so that sending them one by one costs little."""
     return [{"name": f"{name}/{clean}-clean", "lab": ["--network", "rails", "--nics", str(clean + 1), "--mtu", "9000"],
-             "bad": name,
-             "rails": clean} for name in kBad for clean in _CLEAN]
+             "bad": name, "rails": clean} for name in kBad for clean in _CLEAN]

@@ -23,8 +23,8 @@ def table() -> dict[str, list[dict]]:
 
 
 def text() -> str:
-    parts = [f' "{name}": [\n' + ",\n".join(f"  {json.dumps(row)}" for row in found) + "\n ]" for name,
-             found in table().items()]
+    parts = [f' "{name}": [\n' + ",\n".join(f"  {json.dumps(row)}" for row in found) + "\n ]"
+             for name, found in table().items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 

@@ -32,8 +32,8 @@ def _parse() -> argparse.Namespace:
 
 
 def _start(args: argparse.Namespace, cores: set[int]) -> subprocess.Popen:
-    argv = [str(args.programs / "alltoall_perf"), "--local", str(args.ranks), "-b", "16K", "-e", "16K", "-n", "2", "-w",
-            "1"]
+    argv = [str(args.programs / "alltoall_perf"), "--local", str(args.ranks), "-b", "16K", "-e", "16K", "-n", "2",
+            "-w", "1"]
     return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0,
                             env={**os.environ, "RAILWEAVE_SHM": "off", "NCCL_SOCKET_IFNAME": "=lo",
                                  "NCCL_DEBUG": "WARN"},

@@ -1,5 +1,5 @@
-"""A small set of rows in which every wanted pair of values of two columns occurs. Pure; always the same for one
-input."""
+"""A small set of rows in which every wanted pair of values of two columns occurs.
+Pure; always the same for one input."""
 from __future__ import annotations
 
 import random

@@ -1,5 +1,5 @@
-"""The rows of perf/real_hosts.json: which shape, kernel settings and fault come together, and what is to come of it.
-Pure."""
+"""The rows of perf/real_hosts.json: which shape, kernel settings and fault come together,
+and what is to come of it. Pure."""
 from __future__ import annotations
 
 import itertools
@@ -22,8 +22,8 @@ _FAMILY_OF = {fault: family for family, faults in kFamilies.items() for fault in
 _NO_PAUSE_EVERY = 12  # rows: those are watched for 15 s more
 _SHORT_S, _LONG_S = 5.5, 20.5  # full speed is promised within 5 s
 
-# Rounds and seconds of net_perf in a row without a fault. Where IPv4 leads astray or nowhere, IPv6 takes its place
-# within seconds.
+# Rounds and seconds of net_perf in a row without a fault.
+# Where IPv4 leads astray or nowhere, IPv6 takes its place within seconds.
 _ROUNDS, _ROUND_S, _AT_ONCE_S = 3, 1.2, 0.5
 _ALONE_S, _SETTLE_S = 3.0, 7.0
 _WARNED_S = 11.0  # what keeps a rail from carrying is said within ten seconds
@@ -74,8 +74,8 @@ def chosen() -> list[Cell]:
     """Every pair that can be of: shape and setting, shape and family of faults, fault and setting, two settings."""
     cells = [Cell(shape, setting, fault) for setting, fault, shape in itertools.product(kSettings, kLosses, kShapes)
              if can_happen(kShapes[shape], fault)]
-    return sorted(cover(cells, _pairs, _CERTAIN), key=lambda cell: (list(kShapes).index(cell.shape),
-                                                                    kSettings.index(cell.setting)))
+    return sorted(cover(cells, _pairs, _CERTAIN),
+                  key=lambda cell: (list(kShapes).index(cell.shape), kSettings.index(cell.setting)))
 
 
 def _left(cell: Cell) -> int:
@@ -104,16 +104,15 @@ def row(cell: Cell, number: int) -> dict:
     host = {"down-sender": 0, "down-receiver": 1}.get(cell.fault, shape.fault_hosts[number % len(shape.fault_hosts)])
     still = without_fault(cell)
     return {"name": f"{cell.name}/{cell.fault}", "lab": [*still["lab"], *loss.lab], "rails": still["rails"],
-            "fault": cell.fault,
-            "host": host, "left": _left(cell), "told": loss.told, "excuse": "arp_ignore" if _is_excepted(cell) else "",
+            "fault": cell.fault, "host": host, "left": _left(cell), "told": loss.told,
+            "excuse": "arp_ignore" if _is_excepted(cell) else "",
             "watch_s": _LONG_S if number % _NO_PAUSE_EVERY == 0 else _SHORT_S}
 
 
 # What failed on real hosts before lanes were proven both ways: shape, fault.
 _FAILED_BEFORE = [("cables", "down-receiver"), ("one-subnet", "down-receiver"), ("one-subnet", "port-down"),
-                  ("one-subnet", "arp-flip"),
-                  ("subnet-per-rail", "down-receiver"), ("subnet-per-rail", "port-down"), ("pods", "down-receiver"),
-                  ("routed-metric", "down-receiver"), ("routed-metric", "down-sender"),
+                  ("one-subnet", "arp-flip"), ("subnet-per-rail", "down-receiver"), ("subnet-per-rail", "port-down"),
+                  ("pods", "down-receiver"), ("routed-metric", "down-receiver"), ("routed-metric", "down-sender"),
                   ("routed-metric", "routes-lost"),
                   ("nowhere", "down-receiver"), ("switch-per-rail", "mtu-hole"), ("switch-per-rail", "address-lost")]
 _AS_SHIPPED = Setting("default", 0, True)

@@ -35,8 +35,7 @@ kShapes = {
     "4-to-2": Shape(("--nics", "4,2"), "four NICs against two", one_segment=True, one_subnet=True, switch_per_rail=True,
                     fault_hosts=(1,)),
     "nowhere": Shape(("--network", "rails", "--nics", "3", "--nowhere", "0:2"),
-                     "three NICs, one of which leads nowhere",
-                     switch_per_rail=True),
+                     "three NICs, one of which leads nowhere", switch_per_rail=True),
 }
 kRpFilter = (0, 1, 2)
 
@@ -77,8 +76,8 @@ def is_ipv6_needed(shape: Shape, setting: Setting) -> bool:
 
 
 def rails_that_carry(shape: Shape, setting: Setting) -> int:
-    """2 to 1 has one NIC at an end, 4 to 2 one NIC of the smaller host per switch: nothing there takes another's
-    place."""
+    """2 to 1 has one NIC at an end, 4 to 2 one NIC of the smaller host per switch:
+    nothing there takes another's place."""
     alone = "--nics" not in shape.lab and (is_one_nic_by_arp(shape, setting) or is_filtered(shape, setting))
     return 1 if alone else shape.rails
 

@@ -36,8 +36,8 @@ def _parse() -> argparse.Namespace:
     add("--settle", type=float, default=0.5, help="seconds of net_perf before that (0.5)")
     add("--from", type=float, default=0.0, dest="from_s", metavar="SECONDS",
         help="of the duration that do not count (0)")
-    add("--warning", default="", metavar="REGEX", help="what a line at WARN must match, unless more rails carry than "
-                                                       "--rails")
+    add("--warning", default="", metavar="REGEX",
+        help="what a line at WARN must match, unless more rails carry than --rails")
     add("--bad", choices=sorted(kBad), help="what is the matter with the last rail")
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
         help="folder of net_perf and raw_tcp (build/release/bin)")

@@ -1,5 +1,5 @@
-"""The command line that incast_perf and sharing_perf have in common: the senders, the programs, and where the result
-goes."""
+"""The command line that incast_perf and sharing_perf have in common: the senders, the programs,
+and where the result goes."""
 from __future__ import annotations
 
 import argparse

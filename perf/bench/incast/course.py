@@ -1,5 +1,5 @@
-"""What the JSON of a sharing_perf says of each sender's rate over time, and of the share that would have been even.
-Pure functions.
+"""What the JSON of a sharing_perf says of each sender's rate over time,
+and of the share that would have been even. Pure functions.
 
 Times are seconds since the first sender joined, rates Mb/s.
 """
@@ -32,10 +32,10 @@ def lines(document: dict[str, Any]) -> list[Line]:
 
 
 def even_share(document: dict[str, Any]) -> Steps:
-    """The goodput of the time in which all send, divided by the number of those that send. Raises KeyError as
-    lines()."""
+    """The goodput of the time in which all send, divided by the number of those that send.
+    Raises KeyError as lines()."""
     visits, all_mbps = document["series"]["visits"], 1000 * document["summary"]["goodput_gbps"]
     edges = sorted({one[when] for one in visits for when in ("joined_s", "left_s")})
-    sending = [sum(one["joined_s"] <= begin and one["left_s"] >= end for one in visits) for begin,
-               end in zip(edges, edges[1:])]
+    sending = [sum(one["joined_s"] <= begin and one["left_s"] >= end for one in visits)
+               for begin, end in zip(edges, edges[1:])]
     return Steps(edges, [all_mbps / max(1, count) for count in sending])

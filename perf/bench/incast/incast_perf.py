@@ -53,9 +53,8 @@ def _summary(documents: list[dict]) -> dict:
     begun = [one.at_s[0] for one in arrivals]
     indices = [fairness.jain(shares) for shares in found]
     return {"senders": len(documents), "begun_within_s": max(begun) - min(begun), "bins": len(found),
-            "goodput_gbps": fairness.gbps(found),
-            "jain_least": min(indices, default=0.0), "jain_median": median(indices) if indices else 0.0,
-            "jain": indices,
+            "goodput_gbps": fairness.gbps(found), "jain_least": min(indices, default=0.0),
+            "jain_median": median(indices) if indices else 0.0, "jain": indices,
             "megabytes": [[round(share / 1e6, 3) for share in shares] for shares in found]}
 
 

@@ -40,8 +40,8 @@ def folder(name: str) -> Path:
 
 
 def agree(where: Path, rank: int, settle_s: float) -> float:
-    """The second of CLOCK_MONOTONIC, one for all hosts of a lab, at which all begin. Raises SystemExit where host 0
-    does not come."""
+    """The second of CLOCK_MONOTONIC, one for all hosts of a lab, at which all begin.
+    Raises SystemExit where host 0 does not come."""
     file = where / "begin"
     if rank == 0:
         begin_s = time.monotonic() + settle_s
@@ -51,8 +51,8 @@ def agree(where: Path, rank: int, settle_s: float) -> float:
     until = time.monotonic() + kPatience_s
     while not file.exists():
         if time.monotonic() > until:
-            raise SystemExit(f"host 0 did not say within {kPatience_s:g} s when all begin: look whether its process "
-                             f"(RANK=0) runs")
+            raise SystemExit(f"host 0 did not say within {kPatience_s:g} s when all begin: "
+                             "look whether its process (RANK=0) runs")
         time.sleep(0.02)
     return float(file.read_text())
 
@@ -61,8 +61,8 @@ def start(pair: Pair, programs: str, host: int, where: Path) -> subprocess.Popen
     """The end of the pair that is on `host`."""
     address, port = _place(pair)
     options = [*pair.options, "--json", str(_file(where, pair.number))]
-    return _start(pair.program, options, programs, {"RANK": "1" if host == 0 else "0", "MASTER_ADDR": address,
-                                                    "MASTER_PORT": str(port)})
+    return _start(pair.program, options, programs,
+                  {"RANK": "1" if host == 0 else "0", "MASTER_ADDR": address, "MASTER_PORT": str(port)})
 
 
 def spread(given: list[Pair], processes: int) -> list[list[Pair]]:
@@ -71,8 +71,8 @@ def spread(given: list[Pair], processes: int) -> list[list[Pair]]:
 
 
 def start_receivers(together: list[Pair], programs: str, where: Path) -> subprocess.Popen:
-    """The receivers of these pairs as one process of host 0. Several pairs are of net_perf, and their options are
-    alike."""
+    """The receivers of these pairs as one process of host 0.
+    Several pairs are of net_perf, and their options are alike."""
     if len(together) == 1:
         return start(together[0], programs, 0, where)
     places = ",".join(f"{address}:{port}" for address, port in map(_place, together))
@@ -95,8 +95,8 @@ def end(running: list[subprocess.Popen], within_s: float) -> int:
 
 
 def results(numbers: list[int], where: Path, within_s: float) -> dict[int, dict]:
-    """The documents of the pairs, by number. Waits for the hosts of the senders to write them. A pair without one is
-    left out."""
+    """The documents of the pairs, by number. Waits for the hosts of the senders to write them.
+    A pair without one is left out."""
     until = time.monotonic() + within_s
     while not all(_whole(_file(where, number)) for number in numbers) and time.monotonic() < until:
         time.sleep(0.05)
@@ -105,7 +105,8 @@ def results(numbers: list[int], where: Path, within_s: float) -> dict[int, dict]
 
 def _place(pair: Pair) -> tuple[str, int]:
     """Where the two meet."""
-    return os.environ["RWLAB_ADDRESSES"].split(";")[pair.host].split(",")[0], int(os.environ["MASTER_PORT"]) + 1 + pair.number
+    address = os.environ["RWLAB_ADDRESSES"].split(";")[pair.host].split(",")[0]
+    return address, int(os.environ["MASTER_PORT"]) + 1 + pair.number
 
 
 def _start(program: str, options: list[str], programs: str, environment: dict[str, str]) -> subprocess.Popen:

@@ -12,8 +12,8 @@ from .fairness import Arrivals, arrivals, jain
 kBin_s = 1.0
 kFine_s = 0.1  # of what a picture shows; the receivers count as often
 kAway_s = 2.0
-# Goodput leaves out the end of a span: net_perf counts a message when it is whole, so the last one of each sender is
-# never counted.
+# Goodput leaves out the end of a span: net_perf counts a message when it is whole,
+# so the last one of each sender is never counted.
 kUnseen_s = 0.5
 
 
@@ -80,8 +80,8 @@ def evenly(found: Arrivals, message_bytes: int) -> Arrivals:
 
 
 def visit(result: dict, counts_whole: bool) -> Visit:
-    """`result`: as for arrivals(). `counts_whole`: the program counts a message when it is whole, as net_perf does and
-    raw_tcp does not."""
+    """`result`: as for arrivals(). `counts_whole`: the program counts a message when it is whole,
+    as net_perf does and raw_tcp does not."""
     begun = [rank["t0_monotonic_ns"] * 1e-9 for rank in result["ranks"]]
     ended = [begin + rank["seconds"] for begin, rank in zip(begun, result["ranks"])]
     return Visit(evenly(arrivals(result), result["size"] if counts_whole else 0), max(begun), min(ended))

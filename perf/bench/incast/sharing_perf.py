@@ -29,10 +29,10 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--stagger", type=float, default=2.0, metavar="SECONDS", help="over which joins are spread (2)")
     add("--duration", type=float, default=9.0, metavar="SECONDS", help="from the first join to the end of all (9)")
-    add("--leave", action="store_true", help=f"every fourth is away for {sharing.kAway_s:g} s in the middle of its "
-                                             f"time; a new process comes back")
-    add("--ping", action="store_true", help="round trips of 4 KiB from the last host to host 0, by net_perf, while all "
-                                            "send")
+    add("--leave", action="store_true",
+        help=f"every fourth is away for {sharing.kAway_s:g} s in the middle of its time; a new process comes back")
+    add("--ping", action="store_true",
+        help="round trips of 4 KiB from the last host to host 0, by net_perf, while all send")
     add("--ping-iterations", type=int, default=1000, metavar="N", help="round trips that count (1000)")
     # 64 processes on two cores: with 100 us their wake-ups alone keep the cores busy.
     add("--sleep-us", type=int, default=500, metavar="US", help="of a sender or receiver that moved nothing (500)")
@@ -62,12 +62,11 @@ def _starts(args: argparse.Namespace, turns: list[sharing.Turn], hosts: int, beg
     made = []
     for number, turn in enumerate(turns):
         options = pairs.load(args.program, args.size, turn.leaves_s - turn.joins_s, warmup_s=0,
-                             begin_at_s=begin_s + turn.joins_s,
-                             sleep_us=args.sleep_us)
+                             begin_at_s=begin_s + turn.joins_s, sleep_us=args.sleep_us)
         made.append(_Start(turn.starts_s, pairs.Pair(number, 1 + turn.sender % of_senders, args.program, options)))
     if args.ping:
-        options = ["--mode", "pingpong", "--sizes", "4K", "--iterations", str(args.ping_iterations), "--sleep-us",
-                   str(_PING_SLEEP_US)]
+        options = ["--mode", "pingpong", "--sizes", "4K", "--iterations", str(args.ping_iterations),
+                   "--sleep-us", str(_PING_SLEEP_US)]
         at_s = max(turn.joins_s for turn in turns) + _PING_AFTER_S
         made.append(_Start(at_s, pairs.Pair(len(turns), hosts - 1, "net_perf", options)))
     return made
@@ -111,9 +110,8 @@ def _summary(args: argparse.Namespace, visits: list[sharing.Visit], found: list[
     indices = sharing.indices(found)
     least = min(range(len(found)), key=indices.__getitem__, default=None)
     return {"senders": args.senders, "together_s": sum(end - begin for begin, end in spans),
-            "goodput_gbps": sharing.goodput_gbps(visits, spans),
-            "bins": len(found), "jain_least": min(indices, default=0.0),
-            "jain_median": median(indices) if indices else 0.0,
+            "goodput_gbps": sharing.goodput_gbps(visits, spans), "bins": len(found),
+            "jain_least": min(indices, default=0.0), "jain_median": median(indices) if indices else 0.0,
             "jain_least_at_s": None if least is None else round(found[least].begin_s - first_s, 3),
             "jain": [round(index, 4) for index in indices], "busy": core_time.busy(samples, spans)}
 
@@ -151,12 +149,11 @@ def main() -> int:
     summary = {"failed": failed, **_summary(args, visits, found, first_s, watch.stop())}
     if args.ping:
         if len(documents) < len(numbers):
-            raise SystemExit(f"sharing_perf: {failed} of {args.senders} senders "
-                             f"failed{'' if len(turns) in documents else ', and so did the other pair'}")
+            raise SystemExit(f"sharing_perf: {failed} of {args.senders} senders failed"
+                             f"{'' if len(turns) in documents else ', and so did the other pair'}")
         summary |= _round_trips(documents[len(turns)], ran, sharing.together(visits, args.senders))
-    tell({"program": args.program, "summary": summary, "series": _series(found, visits,
-                                                                         [turns[number].sender for number in came],
-                                                                         first_s)}, args.json)
+    tell({"program": args.program, "summary": summary,
+          "series": _series(found, visits, [turns[number].sender for number in came], first_s)}, args.json)
     return 0
 
 

@@ -1,5 +1,5 @@
-"""Railweave's figures beside those of others, out of perf/results: E1 (one connection), C3 (collectives) and O1
-(training steps).
+"""Railweave's figures beside those of others, out of perf/results:
+E1 (one connection), C3 (collectives) and O1 (training steps).
 
     .venv/bin/python perf/bench/plots/beside_others.py perf/results docs/pictures/beside_others.png
 """
@@ -41,14 +41,14 @@ def collectives(results: Path) -> list[Bar]:
     """All-reduce of 64 MiB."""
     found = _case(results, "C3", "all_reduce/large")
     size = str(64 << 20)
-    return [(name, found[key][size], f"{found[key][size]:.1f}") for name,
-            key in (("Gloo", "gloo_gbps"), ("Railweave", "ours_gbps"))]
+    return [(name, found[key][size], f"{found[key][size]:.1f}")
+            for name, key in (("Gloo", "gloo_gbps"), ("Railweave", "ours_gbps"))]
 
 
 def training(results: Path) -> list[Bar]:
     found = _case(results, "O1", "ratio2")
-    return [(name, found[key], f"{found[key]:.1f}") for name,
-            key in (("Gloo", "better_gloo_s"), ("Railweave", "overlap_s"))]
+    return [(name, found[key], f"{found[key]:.1f}")
+            for name, key in (("Gloo", "better_gloo_s"), ("Railweave", "overlap_s"))]
 
 
 def _draw(axes: Axes, title: str, bars: list[Bar]) -> None:

@@ -66,8 +66,8 @@ def save(document: dict[str, Any], path: Path) -> None:
     seen = [case["sides"]["ours"]["runs"][0] for case in cases.values()]
     times = max(len(run["trials"]) for run in seen)
     flawless = not any(run["summary"][what] for run in seen for what in ("errors", "wrong_bytes"))
-    axes.set_title(f"One of two 1 Gb/s rails is lost in mid-transfer, {times} times for each way" + ("; no error, no wrong byte" if flawless else ""),
-                   fontsize=10.5, loc="left", color=_INK)
+    axes.set_title(f"One of two 1 Gb/s rails is lost in mid-transfer, {times} times for each way"
+                   + ("; no error, no wrong byte" if flawless else ""), fontsize=10.5, loc="left", color=_INK)
     finish(figure, axes, [Line2D([], [], marker="o", linestyle="", color=_TRIAL, markersize=4, label="a trial"),
                           Line2D([], [], color=_INK, label="median")], path)
 

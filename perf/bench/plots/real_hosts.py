@@ -62,12 +62,10 @@ def save(document: dict[str, Any], path: Path) -> None:
     axes.minorticks_off()
     axes.set_xlabel("seconds from the fault until the rails that are left carry 0.95 of raw TCP's rate", fontsize=9)
     axes.set_title(f"A fault at one of the rails of 1 Gb/s, {sum(map(len, found.values()))} networks and settings",
-                   fontsize=10.5,
-                   loc="left", color=_INK)
-    finish(figure, axes, [Line2D([], [], marker="o", linestyle="", color=_TOLD, markersize=4.5,
-                                 label="a carrier or a reset tells"),
-                          Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5,
-                                 label="only silence tells")], path)
+                   fontsize=10.5, loc="left", color=_INK)
+    finish(figure, axes,
+           [Line2D([], [], marker="o", linestyle="", color=_TOLD, markersize=4.5, label="a carrier or a reset tells"),
+            Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5, label="only silence tells")], path)
 
 
 if __name__ == "__main__":

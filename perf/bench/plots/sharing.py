@@ -1,7 +1,7 @@
 """Senders that share one NIC, before and after: the rate of each over time, and the even share as a thin line.
 
-    .venv/bin/python perf/bench/plots/sharing.py BEFORE.json AFTER.json docs/pictures/sharing.png --before "Raw TCP"
-    --after "Railweave"
+    .venv/bin/python perf/bench/plots/sharing.py BEFORE.json AFTER.json docs/pictures/sharing.png \\
+        --before "Raw TCP" --after "Railweave"
 
 Both files are of perf/bench/incast/sharing_perf.py --json.
 """
@@ -35,8 +35,8 @@ def _draw(axes: Axes, document: dict[str, Any], name: str) -> None:
         axes.plot(line.at_s, line.mbps, color=COLOURS[line.sender % len(COLOURS)], linewidth=1.1)
     even, summary = course.even_share(document), document["summary"]
     axes.stairs(even.mbps, even.edges_s, baseline=None, color=_INK, linewidth=0.8, linestyle=(0, (4, 2)), zorder=3)
-    axes.set_title(f"{name}: {summary['goodput_gbps']:.2f} Gb/s in all\nfairness index (1: all alike) in the median "
-                   f"second {summary['jain_median']:.3f}, "
+    axes.set_title(f"{name}: {summary['goodput_gbps']:.2f} Gb/s in all\n"
+                   f"fairness index (1: all alike) in the median second {summary['jain_median']:.3f}, "
                    f"in the worst {summary['jain_least']:.3f}", fontsize=10, loc="left", color=_INK)
     axes.set_xlabel("seconds since the first sender began", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
@@ -44,8 +44,8 @@ def _draw(axes: Axes, document: dict[str, Any], name: str) -> None:
 
 
 def _top_mbps(document: dict[str, Any]) -> float:
-    """Room for all that is drawn after the first joins, when one sender still has much of the link, unless that would
-    flatten the rest."""
+    """Room for all that is drawn after the first joins, when one sender still has much of the link,
+    unless that would flatten the rest."""
     highest = max((rate for line in course.lines(document) for rate in line.mbps), default=0.0)
     return _HEADROOM * min(highest, _MOST * 1000 * document["summary"]["goodput_gbps"] / document["summary"]["senders"])
 

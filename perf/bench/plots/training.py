@@ -40,8 +40,8 @@ def _draw(axes: Axes, one: Training, outcome: Outcome) -> None:
     axes.broken_barh([(begin, end - begin) for begin, end in step["waits"]], (_ROWS.index("compute") - 0.4, 0.8),
                      color=_WAIT)
     for name, colour in (("all-gather", _GATHER), ("reduce-scatter", _REDUCE)):
-        placed = _lanes([operation for operation in step["operations"] if operation["name"] == name
-                         and operation["end"]])
+        placed = _lanes([operation for operation in step["operations"]
+                         if operation["name"] == name and operation["end"]])
         lanes = 1 + max((lane for lane, _ in placed), default=0)
         for lane, operation in placed:
             axes.broken_barh([(operation["begin"], operation["end"] - operation["begin"])],
@@ -49,10 +49,10 @@ def _draw(axes: Axes, one: Training, outcome: Outcome) -> None:
                              edgecolor="white", linewidth=0.4)
     axes.axvline(step["seconds"], color=_INK, linewidth=1.0)
     axes.set_yticks(range(len(_ROWS)), _ROWS, fontsize=9)
-    against = "" if one.variant == "gloo" else f", {outcome.trainings['gloo'].step_s / one.step_s:.2f} times as fast as over Gloo"
-    axes.set_title(f"{outcome.title_of(one.variant)}: {one.step_s:.2f} s a step{against}; compute waits for "
-                   f"{one.waited_s:.2f} s of it",
-                   fontsize=10.5, loc="left", color=_INK)
+    ratio = outcome.trainings["gloo"].step_s / one.step_s
+    against = "" if one.variant == "gloo" else f", {ratio:.2f} times as fast as over Gloo"
+    axes.set_title(f"{outcome.title_of(one.variant)}: {one.step_s:.2f} s a step{against}; "
+                   f"compute waits for {one.waited_s:.2f} s of it", fontsize=10.5, loc="left", color=_INK)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9)
 
@@ -67,9 +67,9 @@ def save(outcome: Outcome, title: str, path: Path) -> None:
     for axes in grid:
         axes.axvline(alone_s, color=_INK, linestyle=":", linewidth=1.1)
     grid[-1].set_xlim(0, 1.02 * max(_typical(one)["seconds"] for one in shown))
-    grid[-1].set_xlabel("\n".join(filter(None, ["seconds since the step began, at rank 0, in the step nearest to the "
-                                                "median; what is on its way at once is drawn side by side",
-                                                outcome.remark])))
+    shown_is = ("seconds since the step began, at rank 0, in the step nearest to the median; "
+                "what is on its way at once is drawn side by side")
+    grid[-1].set_xlabel("\n".join(filter(None, [shown_is, outcome.remark])))
     figure.legend(handles=[Patch(color=_COMPUTE, label="computes"), Patch(color=_WAIT, label="waits"),
                            Patch(color=_GATHER, label="all-gather on its way"),
                            Patch(color=_REDUCE, label="reduce-scatter on its way"),

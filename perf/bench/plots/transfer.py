@@ -65,8 +65,8 @@ def _draw_bytes(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
         top = [below + count / unit_bytes for below, count in zip(floor, itertools.accumulate(counts, initial=0))]
         axes.fill_between(edges, floor, top, color=colour, alpha=0.85, linewidth=0)
         axes.annotate(f"{rail}  {sum(counts) / unit_bytes:.3g} {unit}", (edges[-1], (floor[-1] + top[-1]) / 2),
-                      xytext=(6, 0),
-                      textcoords="offset points", va="center", color=colour, fontsize=9.5, annotation_clip=False)
+                      xytext=(6, 0), textcoords="offset points", va="center", color=colour, fontsize=9.5,
+                      annotation_clip=False)
         floor = top
 
 
@@ -94,8 +94,7 @@ def save(outcome: Outcome, title: str, path: Path) -> None:
     transfers = [(outcome.striped, "All rails")] + ([(outcome.single, "One rail")] if outcome.single else [])
     end_s = 1.25 * max(transfer.ends_s[-1] for transfer, _ in transfers)  # room for what stands beside the curves
     figure, grid = plt.subplots(2, len(transfers), figsize=(5.6 * len(transfers) + 0.6, 6.6), squeeze=False,
-                                sharex="col",
-                                sharey="row", height_ratios=(3, 2), layout="constrained")
+                                sharex="col", sharey="row", height_ratios=(3, 2), layout="constrained")
     for column, (transfer, name) in enumerate(transfers):
         rates, counts = grid[0][column], grid[1][column]
         _draw_rates(rates, transfer, outcome)
@@ -106,8 +105,7 @@ def save(outcome: Outcome, title: str, path: Path) -> None:
               for t, _ in transfers)
     grid[0][0].set_ylim(0, 1.18 * max(outcome.sum_gbps, min(top, 1.5 * outcome.sum_gbps)))
     grid[0][0].annotate(f"sum of what raw TCP reaches on each rail alone: {outcome.sum_gbps:.2f} Gb/s",
-                        (0, outcome.sum_gbps),
-                        xytext=(4, 4), textcoords="offset points", fontsize=8.5, color=_INK)
+                        (0, outcome.sum_gbps), xytext=(4, 4), textcoords="offset points", fontsize=8.5, color=_INK)
     grid[0][0].legend(loc="lower left", fontsize=9, framealpha=0.9, ncols=min(4, len(outcome.own_gbps)))
     figure.suptitle(title, fontsize=12, x=0.01, ha="left", fontweight="bold")
     figure.savefig(path, dpi=140)

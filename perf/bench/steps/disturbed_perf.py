@@ -26,7 +26,7 @@ from bench.steps.at_least import at_least  # noqa: E402
 from bench.steps.command_line import command_line, parse_step  # noqa: E402
 from bench.steps.over_ranks import greatest, losses_that_differ  # noqa: E402
 
-# on rails of 1 Gb/s a step is communication for the most part
+# On rails of 1 Gb/s a step is communication for the most part.
 _SHAPE = gpt.Shape(layers=4, width=512, heads=4, length=16)
 _FAST_MBIT = 40_000  # of rails that nobody touches: less to wait for
 
@@ -91,8 +91,7 @@ def main() -> int:
         print(json.dumps(summary))
         if args.json:
             document = {"seed": args.seed, "disturbances": [dataclasses.asdict(one) for one in disturber.happened],
-                        "step_ends_s": ends,
-                        "losses": disturbed.losses, "torch": torch.__version__, "summary": summary}
+                        "step_ends_s": ends, "losses": disturbed.losses, "torch": torch.__version__, "summary": summary}
             Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
     dist.barrier()
     dist.destroy_process_group()

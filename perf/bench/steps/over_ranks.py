@@ -26,6 +26,6 @@ def of_every_rank(value: float) -> list[float]:
 
 
 def losses_that_differ(some: list[float], others: list[float]) -> int:
-    """Steps whose losses are not equal to the bit, at the rank that has most. Raises ValueError unless there are as
-    many of both."""
+    """Steps whose losses are not equal to the bit, at the rank that has most.
+    Raises ValueError unless there are as many of both."""
     return int(greatest(sum(a != b for a, b in zip(some, others, strict=True))))

@@ -47,8 +47,8 @@ def _at_least(heads: int, tosses: int) -> float:
 
 
 def _of_median(ratios: list[float], without: int) -> tuple[float, float] | None:
-    """The `rank`th from either end, so chosen that the true median lies beyond it there with a chance of at most 2.5
-    %."""
+    """The `rank`th from either end, so chosen that the true median lies beyond it there with a chance
+    of at most 2.5 %."""
     ascending, count, rank, chance = sorted(ratios), len(ratios) + without, 0, 0.0
     while (chance := chance + math.comb(count, rank) / 2**count) <= 0.025:
         rank += 1

@@ -26,26 +26,25 @@ class Recorded:
 
 
 def _layers(step: Recorded) -> list[dict[str, Any]]:
-    """Units in the order of forward. The last one's forward has what follows the layers; of the first one's has what
-    precedes."""
+    """Units in the order of forward. The last one's forward has what follows the layers;
+    of the first one's has what precedes."""
     gathers = [call for call in step.calls if call.name == GATHER and call.at_s < step.backward_s]
     reduces = [call for call in step.calls if call.name == REDUCE]
     if len(gathers) != len(reduces):
-        raise ValueError(f"{len(gathers)} units gathered in forward, {len(reduces)} reduced in backward: expected as "
-                         f"many")
+        raise ValueError(f"{len(gathers)} units gathered in forward, {len(reduces)} reduced in backward: "
+                         "expected as many")
     begins = [0.0, *(call.at_s for call in gathers[1:]), step.backward_s]
     kept = _kept(gathers, [call for call in step.calls if call.name == GATHER and call.at_s >= step.backward_s])
     ends = [step.backward_s, *(call.at_s for call in reduces)]
     backward = [end - begin for begin, end in zip(ends, ends[1:])][::-1]
     return [{"name": f"unit{i}", "gather_bytes": gather.whole_bytes, "reduce_bytes": reduce.whole_bytes,
-             "kept": kept[i],
-             "forward_s": begins[i + 1] - begins[i], "backward_s": backward[i]}
+             "kept": kept[i], "forward_s": begins[i + 1] - begins[i], "backward_s": backward[i]}
             for i, (gather, reduce) in enumerate(zip(gathers, reduces[::-1]))]
 
 
 def _kept(forward: list[Call], backward: list[Call]) -> list[bool]:
-    """Of each unit: whether it was not gathered again; where as many bytes are others', whether one of these was
-    not."""
+    """Of each unit: whether it was not gathered again; where as many bytes are others',
+    whether one of these was not."""
     left, kept = list(backward), [True] * len(forward)
     for unit in reversed(range(len(forward))):
         if left and left[0].whole_bytes == forward[unit].whole_bytes:
@@ -57,8 +56,8 @@ def _kept(forward: list[Call], backward: list[Call]) -> list[bool]:
 
 
 def trace_of(steps: list[Recorded]) -> dict[str, Any]:
-    """fsdp_replay's, each piece the median over the steps. Raises ValueError where units are not reduced as they are
-    gathered."""
+    """fsdp_replay's, each piece the median over the steps.
+    Raises ValueError where units are not reduced as they are gathered."""
     by_step = [_layers(step) for step in steps]
     layers = [{**same[0], **{piece: median(layer[piece] for layer in same) for piece in ("forward_s", "backward_s")}}
               for same in zip(*by_step)]
@@ -72,8 +71,8 @@ _KEPT_UNITS = 2  # railweave.fsdp.overlap's prefetch
 def as_overlapped(trace: dict[str, Any]) -> dict[str, Any]:
     """The same where the last units are gathered in forward only, as railweave.fsdp has it."""
     layers = trace["layers"]
-    return {**trace, "layers": [{**layer, "kept": layer["kept"] or at >= len(layers) - _KEPT_UNITS} for at,
-                                layer in enumerate(layers)]}
+    return {**trace, "layers": [{**layer, "kept": layer["kept"] or at >= len(layers) - _KEPT_UNITS}
+                                for at, layer in enumerate(layers)]}
 
 
 def bytes_each_way(calls: list[Call], ranks: int) -> float:

@@ -1,6 +1,7 @@
 """Steps of the demo's model, overlapped, under the scheduler's policies by turns: two ranks in a lab, each policy in
 processes of its own, of which one at a time is at work. One rank, found by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
-and what tools/lab sets. """
+and what tools/lab sets.
+"""
 from __future__ import annotations
 
 import argparse
@@ -33,8 +34,8 @@ def _parse() -> argparse.Namespace:
     parser = command_line("policy_perf", __doc__, programs=False)
     add = parser.add_argument
     add("--sequences", type=at_least(1), default=2, help="of each rank in a step (2)")
-    add("--settling", type=at_least(1), default=45, help="steps of each policy before those that count, in which auto "
-                                                         "learns (45)")
+    add("--settling", type=at_least(1), default=45,
+        help="steps of each policy before those that count, in which auto learns (45)")
     add("--rounds", type=at_least(1), default=40, help="in which each policy makes a step (40)")
     return parse_step(parser)
 
@@ -49,8 +50,7 @@ class _Policy:
         self.name, self.settling, self.seconds, self.losses, self.in_flight = name, settling, [], [], None
         self._log = tempfile.TemporaryFile(mode="w+")
         self._process = subprocess.Popen([sys.executable, "-B", str(_CHILD), str(sequences)], env=environment,
-                                         text=True,
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
+                                         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
     def step(self, traced: bool = False) -> float:
         """Its seconds. Raises RuntimeError where the process ended or took too long."""
@@ -61,8 +61,8 @@ class _Policy:
             raise RuntimeError(f"{self.name}: no step within {_STEP_MOST_S} s\n{self._said()[-_TAIL_CHARS:]}")
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self.name}: its process ended with status "
-                               f"{self._process.wait()}\n{self._said()[-_TAIL_CHARS:]}")
+            raise RuntimeError(f"{self.name}: its process ended with status {self._process.wait()}\n"
+                               f"{self._said()[-_TAIL_CHARS:]}")
         answer = json.loads(line)
         self.losses.append(answer["losses"])
         self.in_flight = answer.get("in_flight_operations")
@@ -99,8 +99,8 @@ def _run(policies: list[_Policy], args: argparse.Namespace) -> None:
     for number in range(args.rounds):
         for policy in policies[number % len(policies):] + policies[:number % len(policies)]:
             policy.seconds.append(policy.step())
-        _say(f"round {number + 1} of {args.rounds}: " + ", ".join(f"{policy.name} {policy.seconds[-1]:.3f} s"
-                                                                  for policy in policies))
+        _say(f"round {number + 1} of {args.rounds}: "
+             + ", ".join(f"{policy.name} {policy.seconds[-1]:.3f} s" for policy in policies))
     for policy in policies:
         policy.step(traced=True)
         _say(f"{policy.name}: at most {policy.in_flight} operations in flight")

@@ -3,7 +3,8 @@ RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT; RAILWEAVE_SCHEDULE says the policy. 
 
 For each line on standard input one step is made, and a line of JSON answers: {"seconds": S, "losses": [L, ...]}, of the
 slowest rank and of every rank. Where the line says "traced", the step is, and the answer has "in_flight_operations",
-the most at once at any rank. """
+the most at once at any rank.
+"""
 from __future__ import annotations
 
 import json

@@ -29,7 +29,6 @@ def raw_gbps(programs: Path) -> float:
         port = str(int(os.environ["MASTER_PORT"]) + _RAW_PORT)
         result = Path(folder) / "raw.json"
         subprocess.run([str(programs / "raw_tcp"), "--cc", "cubic", "--duration", "2", "--json", str(result)],
-                       check=True,
-                       env={**os.environ, "MASTER_PORT": port}, stdout=subprocess.DEVNULL)
+                       check=True, env={**os.environ, "MASTER_PORT": port}, stdout=subprocess.DEVNULL)
         found = json.loads(result.read_text())["summary"]["sum_gbps"] if result.exists() else 0.0
     return greatest(found)

@@ -1,5 +1,5 @@
-"""Records the collectives of a step. It is meant for one in which they take no time, so that what lies between them is
-compute."""
+"""Records the collectives of a step. It is meant for one in which they take no time,
+so that what lies between them is compute."""
 from __future__ import annotations
 
 import time

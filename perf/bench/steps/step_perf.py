@@ -44,8 +44,8 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--ratio", type=at_least(0.01, float), default=1.0, help="of communication to compute (1)")
     add("--rounds", type=at_least(1), default=5, help="in which each variant makes a step (5)")
-    add("--sequences", type=at_least(0), default=0, help=f"of each rank in a step; 0: as many as take "
-                                                         f"{_LEAST_ALONE_S:g} s alone (0)")
+    add("--sequences", type=at_least(0), default=0,
+        help=f"of each rank in a step; 0: as many as take {_LEAST_ALONE_S:g} s alone (0)")
     return parse_step(parser)
 
 
@@ -63,14 +63,14 @@ def _enough_sequences(nics: list[str], asked: int) -> int:
 
 
 def _rails_for(calls: list[Call], comm_s: float, nics: list[str]) -> tuple[int, float]:
-    """Sets the rails' rate so that these collectives, issued at once without compute, take `comm_s`. Mb/s of each, and
-    what they take then."""
+    """Sets the rails' rate so that these collectives, issued at once without compute, take `comm_s`.
+    Mb/s of each, and what they take then."""
     mbit, taken_s = rail_mbit(bytes_each_way(calls, RANKS), comm_s, len(nics)), comm_s
     for _ in range(2):  # the second with the rate that the first asks for
         mbit = round(mbit * taken_s / comm_s)
         if mbit < 1:
-            raise SystemExit(f"--ratio: found one that asks for rails of less than 1 Mb/s, of {comm_s:.0f} s of "
-                             f"communication")
+            raise SystemExit("--ratio: found one that asks for rails of less than 1 Mb/s, "
+                             f"of {comm_s:.0f} s of communication")
         rails.set_rates({number: mbit for number in range(len(nics))})
         taken_s = greatest(back_to_back.seconds([{"name": _TITLES[call.name], "bytes": call.whole_bytes}
                                                  for call in calls]))
@@ -86,8 +86,8 @@ def _rounds(all_variants: list[variants.Variant], rounds: int) -> dict[str, list
     for number in range(rounds):
         for variant in all_variants[number % len(all_variants):] + all_variants[:number % len(all_variants)]:
             taken[variant.name].append(greatest(variant.step()))
-        _say(f"round {number + 1} of {rounds}: " + ", ".join(f"{name} {seconds[-1]:.2f} s" for name,
-                                                             seconds in taken.items()))
+        _say(f"round {number + 1} of {rounds}: "
+             + ", ".join(f"{name} {seconds[-1]:.2f} s" for name, seconds in taken.items()))
     return taken
 
 
@@ -117,9 +117,8 @@ def main() -> int:
     alone_s = greatest(median(step.seconds for step in recorded))
     mbit, comm_s = _rails_for(recorded[-1].calls, args.ratio * alone_s, nics)
     raw_gbps = rails.raw_gbps(args.programs)
-    _say(f"step alone {alone_s:.2f} s ({sequences} sequences), {len(nics)} rails of {mbit} Mb/s, raw {raw_gbps:.3f} "
-         f"Gb/s; its "
-         f"collectives alone {comm_s:.2f} s: ratio {comm_s / alone_s:.2f}")
+    _say(f"step alone {alone_s:.2f} s ({sequences} sequences), {len(nics)} rails of {mbit} Mb/s, "
+         f"raw {raw_gbps:.3f} Gb/s; its collectives alone {comm_s:.2f} s: ratio {comm_s / alone_s:.2f}")
     trace = trace_of(recorded)
     bound = bound_s(args.programs, as_overlapped(trace), raw_gbps)  # before the rounds: it fails at once where it does
     all_variants = [alone, *(variants.Variant(name, nics, sequences) for name in variants.NAMES if name != "alone")]
@@ -130,8 +129,7 @@ def main() -> int:
         summary = {**_summary(taken, bound), "communication_s": comm_s, "ratio": comm_s / alone_s,
                    "losses_differ": differ}
         document = {"ratio": args.ratio, "sequences": sequences, "rail_mbit": mbit, "raw_gbps": raw_gbps,
-                    "trace": trace, "seconds": taken,
-                    "losses": losses, "torch": torch.__version__, "summary": summary}
+                    "trace": trace, "seconds": taken, "losses": losses, "torch": torch.__version__, "summary": summary}
         Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
     dist.barrier()
     dist.destroy_process_group()

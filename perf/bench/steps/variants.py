@@ -49,8 +49,8 @@ class Variant:
         self.losses: list[float] = []
 
     def step(self, mark=lambda: None) -> float:
-        """Seconds of the next step, begun by both ranks together. `mark`: called as it begins, and between forward and
-        backward."""
+        """Seconds of the next step, begun by both ranks together.
+        `mark`: called as it begins, and between forward and backward."""
         given, expected = text.batch(self._data, self._number, dist.get_rank(), self._sequences, self._length)
         self._number += 1
         dist.barrier()

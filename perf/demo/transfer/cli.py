@@ -14,9 +14,10 @@ from .source_file import size_text
 
 _ROOT = Path(__file__).resolve().parents[3]
 _ABOUT = """\
-Makes two hosts with two NICs each, loads libnccl-net-railweave.so in one process per host, moves a file over ONE connection,
-checks its SHA-256 at the other side and shows where the bytes went; beside it the same over one rail. Without the privilege
-for network namespaces everything runs over loopback instead. Leaves demo_net.png and demo_net.json in build/demo_net."""
+Makes two hosts with two NICs each, loads libnccl-net-railweave.so in one process per host, moves a file over ONE
+connection, checks its SHA-256 at the other side and shows where the bytes went; beside it the same over one rail.
+Without the privilege for network namespaces everything runs over loopback instead. Leaves demo_net.png and
+demo_net.json in build/demo_net."""
 _SAYS = {"raw": "raw TCP on each rail alone", "striped": "the file over all rails", "single": "the same over one rail"}
 
 
@@ -29,8 +30,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     add("--rate", default="2gbit", help="rate of the rails, as in tools/lab: 2gbit or 2gbit,1gbit (2gbit)")
     add("--shape", choices=["host", "switch"], default="host", help="where the rate is limited (host)")
     add("--loopback", action="store_true", help="no namespaces: both processes on this machine's lo, unshaped")
-    add("--sleep-us", type=int, default=50, help="callers sleep this long when nothing moved; 0: they spin, as NCCL "
-                                                 "does (50)")
+    add("--sleep-us", type=int, default=50,
+        help="callers sleep this long when nothing moved; 0: they spin, as NCCL does (50)")
     add("--build", default=str(_ROOT / "build" / "release"), metavar="DIR", help="build folder (build/release)")
     add("--out", default=str(_ROOT / "build" / "demo_net"), metavar="DIR", help="where the results go (build/demo_net)")
     return parser.parse_args(argv)
@@ -42,7 +43,8 @@ def _say(line: str) -> None:
 
 def _title(outcome: transfer.Outcome, setup: transfer.Setup, file: Path) -> str:
     rate = setup.rate.replace("gbit", " Gb/s").replace("mbit", " Mb/s").replace(",", " + ")
-    where = "loopback" if outcome.loopback else f"two hosts, {setup.nics} rails each, {rate}, shaped at the {setup.shape}"
+    where = "loopback" if outcome.loopback else \
+        f"two hosts, {setup.nics} rails each, {rate}, shaped at the {setup.shape}"
     return f"{file.name}, {size_text(file.stat().st_size)} over ONE connection; {where}"
 
 

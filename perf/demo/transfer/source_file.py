@@ -18,8 +18,8 @@ class NoFile(RuntimeError):
 
 
 def _candidates() -> list[Path]:
-    """Regular files of the compilers first, then of the machine's programs and libraries; each file once, in a fixed
-    order."""
+    """Regular files of the compilers first, then of the machine's programs and libraries;
+    each file once, in a fixed order."""
     seen: set[tuple[int, int]] = set()
     found = []
     for pattern in _PLACES:
@@ -63,8 +63,8 @@ def pack(cache: Path, say: Callable[[str], None]) -> Path:
             packed += file.stat().st_size
     if packed < _LEAST_BYTES:
         partial.unlink()
-        raise NoFile(f"only {size_text(packed)} of compilers and libraries here; name a file: make demo-net "
-                     f"FILE=/path/to/it")
+        raise NoFile(f"only {size_text(packed)} of compilers and libraries here; name a file: "
+                     "make demo-net FILE=/path/to/it")
     partial.replace(path)
     return path
 

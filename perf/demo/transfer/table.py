@@ -37,8 +37,8 @@ def _rows(table: Table, outcome: Outcome) -> None:
     def line(name: str, own: str, *cells: tuple[str, str]) -> None:
         table.add_row(name, own, *(cell for pair in cells for cell in pair))
 
-    line("payload, total", f"{outcome.sum_gbps:.3f}", *((_amount(t.file_bytes, outcome), f"[bold]{t.gbps:.3f}[/]")
-                                                        for t in both))
+    line("payload, total", f"{outcome.sum_gbps:.3f}",
+         *((_amount(t.file_bytes, outcome), f"[bold]{t.gbps:.3f}[/]") for t in both))
     line("of the rails' sum", "", *(("", f"[bold]{t.gbps / outcome.sum_gbps:.1%}[/]") for t in both))
     line("seconds", "", *(("", f"{t.seconds:.3g}") for t in both))
     table.add_section()
@@ -58,7 +58,9 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
     _rows(table, outcome)
     console.print(title, style="bold", soft_wrap=True, highlight=False)
     console.print(table)
-    reasons = [f"the transfer took {outcome.striped.seconds:.2g} s only (a larger file takes longer)"] if outcome.short else []
+    reasons = []
+    if outcome.short:
+        reasons.append(f"the transfer took {outcome.striped.seconds:.2g} s only (a larger file takes longer)")
     busy = max(t.busy_before for t in (outcome.striped, outcome.single) if t)
     if busy > _IDLE_CORES:
         reasons.append(f"{busy:.1f} of the machine's cores were busy before (so its CPU is left out)")

@@ -116,8 +116,8 @@ def run(setup: Setup, file: Path, show: Callable[[str], None], fell_back: Callab
 
 def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None], fell_back: Callable[[str], None]) -> bool:
     """Whether it went over loopback. Raises DemoError."""
-    where = ["--loopback"] if setup.loopback else ["--nics", str(setup.nics), "--rate", setup.rate, "--shape",
-                                                   setup.shape]
+    where = ["--loopback"] if setup.loopback else \
+        ["--nics", str(setup.nics), "--rate", setup.rate, "--shape", setup.shape]
     reasons = []
 
     def note(reason: str) -> None:

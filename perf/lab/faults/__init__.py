@@ -16,6 +16,5 @@ from .segments import shrink_port_mtu
 from .stateful_firewall import forget_connections
 
 __all__ = ["Rule", "change_mac", "cut", "cut_out", "filter_tcp", "flip_arp", "forget_connections", "lose_flows",
-           "lose_packets", "lose_routes",
-           "replace_addresses", "reset", "restore", "shrink_port_mtu", "take_down", "take_port_down",
-           "take_switch_down"]
+           "lose_packets", "lose_routes", "replace_addresses", "reset", "restore", "shrink_port_mtu", "take_down",
+           "take_port_down", "take_switch_down"]

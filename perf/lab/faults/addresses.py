@@ -15,8 +15,8 @@ def current(host: Host, nic: Nic, scopes: tuple[str, ...] = ("global", "link")) 
 
 
 def replace_addresses(host: Host, nic: Nic, addresses: list[str]) -> None:
-    """The NIC has these (with prefix lengths) in the place of all it had, but for link-local ones: as a new DHCP lease
-    does."""
+    """The NIC has these (with prefix lengths) in the place of all it had, but for link-local ones:
+    as a new DHCP lease does."""
     for text in addresses:
         try:
             ipaddress.ip_interface(text)

@@ -28,12 +28,13 @@ class Rule:
     def matches(self) -> str:
         if self.syn_percent is None:
             return f"{_FAMILIES[self.family]}meta l4proto tcp"
-        return f"{_FAMILIES[self.family]}meta l4proto tcp tcp flags & (syn|ack) == syn {_some(self.syn_percent)}".rstrip()
+        return (f"{_FAMILIES[self.family]}meta l4proto tcp tcp flags & (syn|ack) == syn "
+                f"{_some(self.syn_percent)}").rstrip()
 
 
 def filter_tcp(host: Host, nic: Nic, rule: Rule) -> None:
-    """TCP alone is filtered: ARP, neighbour discovery and pings pass. Replaces an earlier rule of the NIC. Raises
-    CommandError."""
+    """TCP alone is filtered: ARP, neighbour discovery and pings pass. Replaces an earlier rule of the NIC.
+    Raises CommandError."""
     if rule.at == "port":
         if rule.action != "drop":
             raise CommandError(f"--firewall {rule.action} --at port: a switch can only drop")
@@ -93,8 +94,9 @@ def _at_port(nic: Nic, direction: str, rules: str | dict[str, str]) -> None:
     """`rules`: one, or one for each direction."""
     for ns, dev, name, way in _ends(nic):
         rule = rules if isinstance(rules, str) else rules[way]
-        chains = [_chain(f'type filter hook ingress device "{dev}" priority 0;', rule, "came_in")] if direction in (way,
-                                                                                                                    "both") else []
+        chains = []
+        if direction in (way, "both"):
+            chains.append(_chain(f'type filter hook ingress device "{dev}" priority 0;', rule, "came_in"))
         nft(ns, _table("netdev", name, chains))
 
 

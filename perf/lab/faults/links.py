@@ -7,14 +7,14 @@ from ..plan import Host, Nic, Plan
 
 
 def take_down(host: Host, nic: Nic) -> None:
-    """As its operator would: carrier is lost here, and at the other end of a direct cable. Routes by the NIC go with
-    it."""
+    """As its operator would: carrier is lost here, and at the other end of a direct cable.
+    Routes by the NIC go with it."""
     ip("link", "set", "dev", nic.name, "down", ns=host.ns)
 
 
 def take_port_down(plan: Plan, nic: Nic) -> None:
-    """The switch's or router's port goes down. The NIC, still up, loses its carrier. Its addresses and routes stay (a
-    pod's too)."""
+    """The switch's or router's port goes down. The NIC, still up, loses its carrier.
+    Its addresses and routes stay (a pod's too)."""
     _need_switch(plan)
     ip("link", "set", "dev", nic.peer_dev, "down", ns=nic.peer_ns)
 

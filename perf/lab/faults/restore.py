@@ -8,8 +8,8 @@ from . import addresses, firewall, links, routes, segments
 
 
 def restore(plan: Plan, host: Host, nic: Nic) -> None:
-    """The NIC, both ends of its cable, its switch, addresses and routes are as in the beginning; the rates are the
-    plan's."""
+    """The NIC, both ends of its cable, its switch, addresses and routes are as in the beginning;
+    the rates are the plan's."""
     shaping.restore(plan, {(nic.carrier_ns, nic.carrier_dev), (nic.peer_ns, nic.peer_dev)})
     firewall.restore(host, nic)
     segments.restore(plan, nic)

@@ -30,8 +30,8 @@ def send_one_by_one(plan: Plan, nic: Nic) -> None:
 
 
 def restore(plan: Plan, nic: Nic) -> None:
-    """The MTU of the port, and segmentation offload where no other NIC's fault needs it off: the limit on a port marks
-    one."""
+    """The MTU of the port, and segmentation offload where no other NIC's fault needs it off:
+    the limit on a port marks one."""
     if plan.switch_ns:
         ip("link", "set", "dev", nic.peer_dev, "mtu", str(plan.mtu_bytes), ns=nic.peer_ns)
     limited = _limited(nic.peer_ns)

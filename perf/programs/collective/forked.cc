@@ -20,7 +20,7 @@ namespace railweave::perf::collective {
 namespace {
 
 constexpr Nanos kFarewell = std::chrono::seconds(3);  // for the others to say what they know of a failure
-constexpr Nanos kLook = std::chrono::milliseconds(10);
+constexpr Nanos kPoll = std::chrono::milliseconds(10);
 constexpr pid_t kEnded = -1;
 
 // What runs, by number of the process.
@@ -50,7 +50,7 @@ int wait_for(Children children) {
     const pid_t ended = ::waitpid(-1, &status, expedited ? WNOHANG : 0);
     if (ended < 0 && errno != EINTR) break;
     if (ended == 0 && now() < patience_ends) {
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kPoll);
     } else if (ended == 0) {
       end_all(children);
       ended_by_us = true;

@@ -24,7 +24,8 @@ How ranks find each other (each process has -t times -g ranks):
   PROGRAM --local 4 ...        forks 4 processes on this machine
   PROGRAM ...                  alone
 With --local, and alone, the loopback interface is used unless NCCL_SOCKET_IFNAME or RAILWEAVE_RAILS says otherwise.
-Exit status: 0; 1 when results were wrong, bandwidth was under NCCL_TESTS_MIN_BW, or a rank failed; 2 for a bad command line.)";
+Exit status: 0; 1 when results were wrong, bandwidth was under NCCL_TESTS_MIN_BW, or a rank failed;
+2 for a bad command line.)";
 
 constexpr int kRanksMax = 1 << 14, kRanksHereMax = 1024;
 

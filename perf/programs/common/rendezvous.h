@@ -33,7 +33,7 @@ class Rendezvous {
   // Does not wait: nothing when no whole message is there. An error tells that the other rank has gone.
   Result<std::optional<std::string>> try_receive();
   // Whether the other rank has gone, while nothing of it is waited for. Does not wait; what came stays to be received.
-  Status look() { return read_more(); }
+  Status poll() { return read_more(); }
 
   // Both ranks give one message and get the other's.
   Result<std::string> exchange(std::string_view mine);

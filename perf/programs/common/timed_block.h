@@ -38,12 +38,12 @@ class TimedBlock {
   TimedBlock(const BlockPlan& plan, InterfaceSampler interfaces);
 
   // The warm-up begins.
-  void start(TimePoint now) { next_look_ = begin_at_ = now + plan_.warmup; }
+  void start(TimePoint now) { next_poll_ = begin_at_ = now + plan_.warmup; }
   // Tells when an edge was crossed, so that the caller can note its own counters.
   Edge tick(TimePoint now, const Totals& totals) {
-    if (now < next_look_) [[likely]]
+    if (now < next_poll_) [[likely]]
       return Edge::none;
-    return look(now, totals);
+    return poll(now, totals);
   }
   void end(TimePoint now, const Totals& totals);
 
@@ -64,7 +64,7 @@ class TimedBlock {
     CountersByName interfaces;
   };
 
-  Edge look(TimePoint now, const Totals& totals);
+  Edge poll(TimePoint now, const Totals& totals);
   void begin(TimePoint now, const Totals& totals);
   void sample(TimePoint now, const Totals& totals);
   nlohmann::json series() const;
@@ -72,7 +72,7 @@ class TimedBlock {
   BlockPlan plan_;
   InterfaceSampler interfaces_;
   State state_ = State::warming;
-  TimePoint begin_at_{}, next_look_ = TimePoint::max();
+  TimePoint begin_at_{}, next_poll_ = TimePoint::max();
   TimePoint begun_{}, ended_{};
   Totals totals_before_, totals_after_;
   CpuUse cpu_before_, cpu_after_;

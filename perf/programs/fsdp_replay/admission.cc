@@ -31,7 +31,7 @@ void Admission::issue(std::size_t operation) {
   const Priority priority_class = priority(operation);
   const std::size_t bytes = program_.operations[operation].bytes;
   ids_[operation] =
-      scheduler_.issue(Scheduler::Line(priority_class), priority_class, bytes, issued_bytes_, events_.now(),
+      scheduler_.issue(Scheduler::QueueId(priority_class), priority_class, bytes, issued_bytes_, events_.now(),
                        options_.leads.empty() ? Scheduler::Lead() : options_.leads[operation]);
   if (bytes >= Scheduler::kSmallBytes) issued_bytes_ += bytes;
   const auto c = std::size_t(priority_class);

@@ -15,7 +15,7 @@ Nanos bound_of(const Trace& trace, const Ring& ring) {
   Nanos gathered{}, computed{};
   std::vector<Nanos> made;  // by piece: when its gradient is
   for (std::size_t i = 0; i < program.pieces.size(); ++i) {
-    const StepProgram::Piece& piece = program.pieces[i];
+    const StepProgram::StepPiece& piece = program.pieces[i];
     if (program.gathers_for(i)) gathered += on_wire(piece.gather);
     computed = std::max(computed, gathered) + piece.duration;
     made.push_back(computed);

@@ -120,7 +120,7 @@ void Rank::compute() {
 
 void Rank::computed() {
   computing_ = false;
-  const StepProgram::Piece& piece = program_.pieces[computed_];
+  const StepProgram::StepPiece& piece = program_.pieces[computed_];
   const std::size_t gathered = program_.operations[piece.gather].bytes;
   if (piece.frees) memory_.free(gathered);
   if (program_.gathers_for(computed_)) limiter_.freed(gathered);

@@ -20,7 +20,7 @@ struct StepProgram {
     Priority priority() const { return kind == Kind::gather ? Priority::urgent : Priority::normal; }
   };
   // One piece of the device's computing. Pieces run in the order of `pieces`.
-  struct Piece {
+  struct StepPiece {
     Nanos duration{};
     std::size_t gather = 0;          // operation; of a kept unit's backward that of its forward
     bool frees = true;               // its unit's parameters are given back as it ends
@@ -32,7 +32,7 @@ struct StepProgram {
     std::size_t which = 0;  // operation, or piece
   };
   std::vector<Operation> operations;  // in the order of issue
-  std::vector<Piece> pieces;
+  std::vector<StepPiece> pieces;
   std::vector<Act> acts;
 };
 

@@ -109,7 +109,7 @@ Json configuration_json(const Config& config) {
 
 }  // namespace
 
-HostReport look_at_host(const Config& config) {
+HostReport poll_host(const Config& config) {
   const auto host = discovery::this_host();
   HostReport report{config, discovery::survey_rails(config, *host), {}, {}, {}, {}};
   const std::vector<Rail>& rails = report.survey.found.taken;

@@ -25,7 +25,7 @@ struct HostReport {
 
 // Blocks while links come up (discovery/rails.h). Starts an engine for a moment: what it refuses, it says itself.
 // RAILWEAVE_PORTS is not tried: the port may be the last that a process of a starting job finds.
-HostReport look_at_host(const Config& config);
+HostReport poll_host(const Config& config);
 
 std::string host_text(const HostReport& report);
 // {"interfaces", "rails", "devices", "tcp_mtu_probing", "configuration", "error"}; "error" is null or a message.

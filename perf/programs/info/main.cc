@@ -27,7 +27,7 @@ struct Options {
 };
 
 Status show_host(const Config& config, const Options& options) {
-  const HostReport report = look_at_host(config);
+  const HostReport report = poll_host(config);
   if (options.json) {
     perf::say("{}\n", json_text(host_json(report), 2));
   } else {

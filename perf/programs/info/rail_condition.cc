@@ -17,7 +17,7 @@ using discovery::RouteAnswer;
 using Kind = RouteAnswer::Kind;
 using Json = nlohmann::ordered_json;
 
-RailFacts look_at(const Rail& rail, const discovery::HostView& host, std::vector<DefaultRoute>& routes) {
+RailFacts condition_of(const Rail& rail, const discovery::HostView& host, std::vector<DefaultRoute>& routes) {
   for (const Address& source : rail.addresses) {
     const bool known =
         std::ranges::any_of(routes, [&](const DefaultRoute& route) { return route.source.family == source.family; });
@@ -64,7 +64,7 @@ std::vector<RailCondition> conditions_of(const std::vector<Rail>& rails, const d
   std::vector<RailCondition> conditions(rails.size());
   std::vector<RailFacts> facts;
   for (std::size_t i = 0; i < rails.size(); ++i) {
-    facts.push_back(look_at(rails[i], host, conditions[i].default_routes));
+    facts.push_back(condition_of(rails[i], host, conditions[i].default_routes));
     conditions[i].settings = facts[i].settings;
   }
   const std::vector<discovery::RailHazards> hazards = discovery::find_hazards(rails, facts);

@@ -11,7 +11,7 @@ namespace railweave::perf::net_perf {
 namespace {
 
 constexpr Nanos kPatience = std::chrono::seconds(30);
-constexpr int kLookAgainUs = 200;  // many programs that begin at once would else keep one another from connecting
+constexpr int kPollAgainUs = 200;  // many programs that begin at once would else keep one another from connecting
 using nccl::abi::kHandleMaxBytes;
 
 bool all_there(const std::vector<void*>& comms) {
@@ -61,8 +61,8 @@ Status Links::connect_all(std::string handles, Rendezvous& rendezvous) {
       if (receives_[i] != nullptr) continue;
       RW_TRY(status_of_call(net.accept(listeners_[i], &receives_[i]), "accept"));
     }
-    RW_TRY(rendezvous.look());  // its connect may have failed
-    idle(kLookAgainUs);
+    RW_TRY(rendezvous.poll());  // its connect may have failed
+    idle(kPollAgainUs);
     if (now() > give_up) return Status(Code::timed_out, Scope::engine, "connect and accept did not end within 30 s");
   }
   return {};

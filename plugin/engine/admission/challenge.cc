@@ -27,7 +27,7 @@ struct Layout {
 static_assert(sizeof(Layout) == kChallengeBytes);
 constexpr std::size_t kTagAt = offsetof(Layout, tag);
 
-Layout parsed(Challenge::Heard message) {
+Layout parsed(Challenge::Received message) {
   Layout l;
   std::memcpy(&l, message.data(), sizeof l);
   return l;
@@ -45,19 +45,20 @@ Challenge::Message message_of(Kind kind, const Challenge::Nonce& nonce = {}, Ref
   return message;
 }
 
-auto without_tag(Challenge::Heard message) { return message.first<kTagAt>(); }
-auto tag_in(Challenge::Heard message) { return message.last<kTagBytes>(); }
+auto without_tag(Challenge::Received message) { return message.first<kTagAt>(); }
+auto tag_in(Challenge::Received message) { return message.last<kTagBytes>(); }
 
 // A tag is over all that was said before on this connection, and over the message that carries the tag.
-Result<Tag> acceptor_tag(const SharedKey& key, Challenge::Heard challenge, Challenge::Heard response) {
+Result<Tag> acceptor_tag(const SharedKey& key, Challenge::Received challenge, Challenge::Received response) {
   return tag_of(key.secret(), "railweave acceptor 1", {challenge, without_tag(response)});
 }
-Result<Tag> dialler_tag(const SharedKey& key, Challenge::Heard challenge, Challenge::Heard response,
-                        Challenge::Heard proof) {
+Result<Tag> dialler_tag(const SharedKey& key, Challenge::Received challenge, Challenge::Received response,
+                        Challenge::Received proof) {
   return tag_of(key.secret(), "railweave dialler 1", {challenge, response, without_tag(proof)});
 }
 
-Result<ConnectionKey> connection_key(const SharedKey& key, Challenge::Heard challenge, Challenge::Heard response) {
+Result<ConnectionKey> connection_key(const SharedKey& key, Challenge::Received challenge,
+                                     Challenge::Received response) {
   RW_ASSIGN_OR_RETURN(const Secret secret, derive(key.secret(), "railweave connection 1", {challenge, response}));
   return ConnectionKey(secret);
 }
@@ -87,31 +88,31 @@ Challenge::Challenge(Role role, const SharedKey* key, const Nonce& nonce)
   if (state_ == State::awaiting_response) opening_ = challenge_ = message_of(Kind::challenge, nonce_);
 }
 
-bool Challenge::concerns(Heard next) const { return !over() || parsed(next).magic == kMagic; }
+bool Challenge::concerns(Received next) const { return !over() || parsed(next).magic == kMagic; }
 
-Challenge::Turn Challenge::hear(Heard message) {
+Challenge::Turn Challenge::on_message(Received message) {
   const Layout l = parsed(message);
-  if (l.magic != kMagic) return hear_stranger(message);
+  if (l.magic != kMagic) return on_unauthenticated(message);
   if (l.version != kVersion)
     return bad("a challenge of version " + std::to_string(l.version) + ", expected " + std::to_string(kVersion) +
                ": the peer runs another release of Railweave");
   switch (Kind(l.kind)) {
-    case Kind::challenge: return hear_challenge(message);
-    case Kind::response: return hear_response(message);
-    case Kind::proof: return hear_proof(message);
-    case Kind::refused: return hear_refusal(message);
+    case Kind::challenge: return on_challenge(message);
+    case Kind::response: return on_response(message);
+    case Kind::proof: return on_proof(message);
+    case Kind::refused: return on_refusal(message);
   }
   return bad("a challenge's message of kind " + std::to_string(l.kind) + ", expected 1 to 4");
 }
 
-Challenge::Turn Challenge::hear_stranger(Heard message) const {
+Challenge::Turn Challenge::on_unauthenticated(Received message) const {
   const bool is_hello = parsed(message).magic == kHelloMagic;
   if (state_ == State::awaiting_challenge && is_hello) return mismatch(kPeerHasNone, Refusal::key_wanted);
   return bad("these are not Railweave's bytes");
 }
 
 // Nobody vouches for it; who can forge one could as well have reset the connection.
-Challenge::Turn Challenge::hear_refusal(Heard message) const {
+Challenge::Turn Challenge::on_refusal(Received message) const {
   const auto refusal = Refusal(parsed(message).refusal);
   if (refusal == Refusal::no_key_here && state_ == State::awaiting_response) return mismatch(kPeerHasNone);
   if (refusal == Refusal::key_wanted && role_ == Role::dialler && !key_) return mismatch(kWeHaveNone);
@@ -121,7 +122,7 @@ Challenge::Turn Challenge::hear_refusal(Heard message) const {
   return bad("a refusal that makes no sense here");
 }
 
-Challenge::Turn Challenge::hear_challenge(Heard message) {
+Challenge::Turn Challenge::on_challenge(Received message) {
   if (role_ == Role::acceptor && !key_) return mismatch(kWeHaveNone, Refusal::no_key_here);
   if (state_ != State::awaiting_challenge) return bad("a challenge out of turn");
   std::ranges::copy(message, challenge_.begin());
@@ -133,7 +134,7 @@ Challenge::Turn Challenge::hear_challenge(Heard message) {
   return {{}, response_};
 }
 
-Challenge::Turn Challenge::hear_response(Heard message) {
+Challenge::Turn Challenge::on_response(Received message) {
   if (state_ != State::awaiting_response) return bad("a response out of turn");
   std::ranges::copy(message, response_.begin());
   const Result<Tag> expected = acceptor_tag(*key_, challenge_, response_);
@@ -150,7 +151,7 @@ Challenge::Turn Challenge::hear_response(Heard message) {
   return {{}, proof};
 }
 
-Challenge::Turn Challenge::hear_proof(Heard message) {
+Challenge::Turn Challenge::on_proof(Received message) {
   if (state_ != State::awaiting_proof) return bad("a proof out of turn");
   const Result<Tag> expected = dialler_tag(*key_, challenge_, response_, message);
   if (!expected.ok()) return failed(expected.status());

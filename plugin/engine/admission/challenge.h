@@ -24,7 +24,7 @@ inline constexpr std::size_t kChallengeBytes = 80;
 class Challenge {
  public:
   using Message = std::array<std::byte, kChallengeBytes>;
-  using Heard = std::span<const std::byte, kChallengeBytes>;
+  using Received = std::span<const std::byte, kChallengeBytes>;
   using Nonce = std::array<std::byte, 32>;
 
   // `key`: null without one; outlives it. `nonce`: never used before and not to be foreseen; of no use without a key.
@@ -35,8 +35,8 @@ class Challenge {
 
   // Nothing but Hellos follows.
   bool over() const { return state_ == State::over; }
-  // Whether the next 80 bytes are for hear(), or else a Hello's. When it is over, only a refusal still is.
-  bool concerns(Heard next) const;
+  // Whether the next 80 bytes are for on_message(), or else a Hello's. When it is over, only a refusal still is.
+  bool concerns(Received next) const;
 
   struct Turn {
     // Not ok: no connection comes of it. Code::remote; Code::exhausted.
@@ -47,7 +47,7 @@ class Challenge {
     bool no_common_key = false;
   };
   // REQUIRES: concerns(message).
-  Turn hear(Heard message);
+  Turn on_message(Received message);
 
   // Once it is over. Null without a key.
   const ConnectionKey* connection() const { return connection_ ? &*connection_ : nullptr; }
@@ -55,11 +55,11 @@ class Challenge {
  private:
   enum class State { awaiting_challenge, awaiting_response, awaiting_proof, over };
 
-  Turn hear_stranger(Heard message) const;
-  Turn hear_refusal(Heard message) const;
-  Turn hear_challenge(Heard message);
-  Turn hear_response(Heard message);
-  Turn hear_proof(Heard message);
+  Turn on_unauthenticated(Received message) const;
+  Turn on_refusal(Received message) const;
+  Turn on_challenge(Received message);
+  Turn on_response(Received message);
+  Turn on_proof(Received message);
 
   const Role role_;
   const SharedKey* const key_;

@@ -62,7 +62,7 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
                    on_welcome(key, welcome, serial, std::move(lane), std::move(waiters));
                  }),
       peer_sessions_(reactor_, own_rails_),
-      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.absence_told(), *this),
+      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.absence_logged(), *this),
       unix_listener_(reactor_),
       stats_endpoint_(reactor_),
       idle_sessions_(reactor_) {
@@ -223,7 +223,7 @@ void HostEngine::on_woken(Session& session, const SessionWants& wants) {
   PeerSession* const its = peer_sessions_.find(session);
   if (!its) return;
   (void)session.guarded([&] {
-    if (wants.look) its->watch->look();
+    if (wants.poll) its->watch->poll();
     if (wants.apply_rails) its->apply_rails();
     if (wants.lanes) its->on_lane_wanted();
   });
@@ -254,7 +254,7 @@ PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std:
                                       lane.session_secret, by_rails);
   if (const auto old = directory_.put(key, session)) retire(old);
   PeerSession& its = peer_sessions_.add(session, by_rails);
-  for (const int down : own_rails_.down()) session->tell_link(down, false);
+  for (const int down : own_rails_.down()) session->announce_link(down, false);
   const std::string rail = by_rails ? own_rails_.at(lane.rails.local).name : "shm";
   add_lane(*session, std::move(lane));
   for (int i = 0; by_rails && i < int(own_rails_.now().size()); ++i)  // the handshake's list may be older
@@ -262,7 +262,7 @@ PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std:
   broken.dismiss();
   for (auto& waiter : waiters) session->open(waiter);
   RW_INFO(net, "session with {} over {}", peer.peer, rail);
-  its.watch->look();
+  its.watch->poll();
   directory_.yield_other_dial(key, serial);
   return its;
 }
@@ -277,11 +277,11 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint6
   assert(!its.reconciler && !its.probe && its.absent_rails);
   (void)its.session->guarded([&] {  // else nobody would see to its lanes
     const LaneReconciler::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
-    its.reconciler =
-        std::make_unique<LaneReconciler>(give_dialler(its, key), options, welcome.rails,
-                                         LaneReconciler::FirstLane{rails, dialled_rail}, peer_sessions_.absence_told());
+    its.reconciler = std::make_unique<LaneReconciler>(give_dialler(its, key), options, welcome.rails,
+                                                      LaneReconciler::FirstLane{rails, dialled_rail},
+                                                      peer_sessions_.absence_logged());
     its.absent_rails->know(its.reconciler->failures(), its.reconciler->peer_rails());
-    its.reconciler->look();
+    its.reconciler->poll();
   });
 }
 
@@ -306,10 +306,10 @@ void HostEngine::add_lane(Session& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
   (void)session.guarded([&] {  // the peer counts on the lane
     const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
-    tell_of_lane(session, lane);
+    log_lane(session, lane);
     lane.begun.pending->start(std::move(lane.bootstrap));
     session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
-    if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
+    if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->poll();
   });
 }
 
@@ -324,7 +324,7 @@ void HostEngine::on_lane_came(std::shared_ptr<Session> session) {
   if (PeerSession* const its = peer_sessions_.find(*session)) its->on_lane();
 }
 
-void HostEngine::tell_of_lane(const Session& session, const NewLane& lane) const {
+void HostEngine::log_lane(const Session& session, const NewLane& lane) const {
   if (!lane.by_rails) {
     RW_INFO(net, "lane {} to {}: shared memory", lane.id, session.peer());
     return;

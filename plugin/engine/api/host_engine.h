@@ -86,7 +86,7 @@ class HostEngine final : public Engine,
                   SessionDirectory::Waiters waiters);
   // Gives the record its dialler. Returns what LaneReconciler or PeerProbe is made of.
   SessionAccess give_dialler(PeerSession& its, const PeerKey& key);
-  void tell_of_lane(const Session& session, const NewLane& lane) const;
+  void log_lane(const Session& session, const NewLane& lane) const;
   void retire(const std::shared_ptr<Session>& session);
   std::vector<std::shared_ptr<Session>> stop_all();
 

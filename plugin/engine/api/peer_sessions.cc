@@ -11,14 +11,14 @@ namespace railweave::engine {
 
 void PeerSession::on_lane_wanted() {
   session->note_lost_pairs();
-  if (absent_rails) absent_rails->look_later();
-  if (rail_log) rail_log->look();
-  if (reconciler) reconciler->look();
-  if (probe) probe->look();
+  if (absent_rails) absent_rails->poll_later();
+  if (rail_log) rail_log->poll();
+  if (reconciler) reconciler->poll();
+  if (probe) probe->poll();
 }
 
 void PeerSession::on_lane() {
-  if (rail_log) rail_log->look();
+  if (rail_log) rail_log->poll();
   if (probe) probe->on_lane();
 }
 
@@ -76,23 +76,23 @@ void PeerSessions::each(const Act& act) {
 }
 
 void PeerSessions::on_link(int rail, bool up) {
-  each([&](PeerSession& record) { record.session->tell_link(rail, up); });
+  each([&](PeerSession& record) { record.session->announce_link(rail, up); });
   announce_rail(rail);
   if (!up) return;
-  look_for_absent_rails();
+  find_absent_rails();
   each([&](PeerSession& record) {
     if (record.reconciler) record.reconciler->on_link_up(rail);
   });
 }
 
-void PeerSessions::look_for_absent_rails() {
+void PeerSessions::find_absent_rails() {
   each([](PeerSession& record) {
-    if (record.absent_rails) record.absent_rails->look_later();
+    if (record.absent_rails) record.absent_rails->poll_later();
   });
 }
 
 void PeerSessions::on_own_rail(int rail) {
-  look_for_absent_rails();
+  find_absent_rails();
   each([&](PeerSession& record) {
     if (record.reconciler) record.reconciler->on_own_rail(rail);
   });

@@ -33,7 +33,7 @@ struct PeerSession {
   bool by_rails() const { return rail_log != nullptr; }
   // Lanes were lost, or are wanted.
   void on_lane_wanted();
-  // A lane came. Perhaps from within the watch's look().
+  // A lane came. Perhaps from within the watch's poll().
   void on_lane();
   // What the peer said of its rails.
   void apply_rails();
@@ -58,14 +58,14 @@ class PeerSessions {
   void on_own_rail(int rail);
   void announce_rail(int rail);
 
-  LoggedAbsences& absence_told() { return logged_absences_; }
+  LoggedAbsences& absence_logged() { return logged_absences_; }
   RailLines& rail_lines() { return rail_lines_; }
 
  private:
   // Each session's part, guarded: without memory that session ends, and the others have theirs.
   template <class Act>
   void each(const Act& act);
-  void look_for_absent_rails();
+  void find_absent_rails();
 
   Reactor& reactor_;
   const OwnRails& rails_;

@@ -128,8 +128,9 @@ void SendEnd::expedite(std::uint64_t order) {
 }
 
 bool SendEnd::drain(protocol::SessionProtocol& session) {
-  if (const std::uint64_t below = expedited_below_.load(std::memory_order_relaxed); below > told_below_ && !closing_) {
-    told_below_ = below;
+  if (const std::uint64_t below = expedited_below_.load(std::memory_order_relaxed);
+      below > announced_below_ && !closing_) {
+    announced_below_ = below;
     session.expedite(stream_, below - 1);
   }
   return StreamEnd::drain(session);

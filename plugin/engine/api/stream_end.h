@@ -81,7 +81,7 @@ class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const s
   bool drain(protocol::SessionProtocol& session) override;
 
   std::atomic<std::uint64_t> expedited_below_{0};  // as the caller said
-  std::uint64_t told_below_ = 0;                   // to the session; drain()'s
+  std::uint64_t announced_below_ = 0;              // to the session; drain()'s
 };
 
 class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::byte> {

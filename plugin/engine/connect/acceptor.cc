@@ -29,12 +29,12 @@ bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
 }  // namespace
 
 Acceptor::Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory,
-                   LoggedAbsences& absence_told, AcceptorOwner& owner)
+                   LoggedAbsences& absence_logged, AcceptorOwner& owner)
     : reactor_(reactor),
       self_(self),
       rails_(rails),
       directory_(directory),
-      logged_absences_(absence_told),
+      logged_absences_(absence_logged),
       owner_(owner),
       unconfirmed_(reactor, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {}
 
@@ -229,13 +229,13 @@ void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLan
 
 // Once a rail. A dialler whose connection for this rail goes astray tries IPv6 before it joins a lane that did; so
 // there is no such way, or none that works.
-void Acceptor::tell_astray(const UnconfirmedLanes::Entry& entry) {
+void Acceptor::log_astray(const UnconfirmedLanes::Entry& entry) {
   if (entry.dialled_rail == entry.lane.rails.local) return;
   const PeerRail& dialled = rails_.with_ports()[std::size_t(entry.dialled_rail)];
   if (has_any_of(rails_.at(entry.lane.rails.local), dialled.addresses)) return;  // the address has moved there
   const bool has_ipv6 = std::ranges::any_of(
       dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
-  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !logged_absences_.may_tell_of_ours(entry.dialled_rail))
+  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !logged_absences_.may_log_ours(entry.dialled_rail))
     return;
   RW_WARN(net,
           "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one "
@@ -250,7 +250,7 @@ void Acceptor::on_confirmed(UnconfirmedLanes::Entry entry) {
   // a slow dialler gave up: its lane would only have to be fenced
   if (wire::is_closed_by_peer(entry.lane.bootstrap.fd.get())) return;
   const auto session = directory_.find(key_of_dialler(self_, hello));
-  tell_astray(entry);
+  log_astray(entry);
   if (session && session->serial() == hello.session) {
     if (!session->had_lane(hello.lane)) owner_.add_lane(*session, std::move(entry.lane));
     return;

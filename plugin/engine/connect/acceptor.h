@@ -43,7 +43,7 @@ class Acceptor {
  public:
   // All outlive it.
   Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory,
-           LoggedAbsences& absence_told, AcceptorOwner& owner);
+           LoggedAbsences& absence_logged, AcceptorOwner& owner);
 
   // From RailListeners and UnixListener.
   void on_connection(wire::Accepted accepted, int dialled_rail);
@@ -73,7 +73,7 @@ class Acceptor {
   Status begin_lane(NewLane& lane, const Hello& hello, Hello& welcome);
   void welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret);
   void on_confirmed(UnconfirmedLanes::Entry entry);
-  void tell_astray(const UnconfirmedLanes::Entry& entry);
+  void log_astray(const UnconfirmedLanes::Entry& entry);
 
   Reactor& reactor_;
   const Identity& self_;

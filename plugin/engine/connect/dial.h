@@ -3,9 +3,9 @@
 // Where shared memory is on, the instance's local socket is tried first; the one lane that comes of it is all.
 //
 //   dialling → welcomed: the session is there → done
-//            → yielding: the peer dials us at the same time and its dial stays (the greater id's), → done when it arrives
-//            → failed: every address refused or stayed silent, in every round, or the deadline passed; or in one round nobody
-//              answered but who has no key in common with us
+//            → yielding: the peer dials us, too, and its dial stays (the greater id's), → done when it arrives
+//            → failed: every address refused or stayed silent, in every round, or the deadline passed;
+//              or in one round nobody answered but who has no key in common with us
 //
 // On the reactor's thread only, except add_waiter() (under the directory's mutex).
 #pragma once

@@ -301,7 +301,8 @@ Status Handshake::take_message(bool& complete) {
 }
 
 Status Handshake::take_turn() {
-  Challenge::Turn turn = challenge_->hear(std::span<const std::byte, kChallengeBytes>(in_.data(), kChallengeBytes));
+  Challenge::Turn turn =
+      challenge_->on_message(std::span<const std::byte, kChallengeBytes>(in_.data(), kChallengeBytes));
   in_.clear();
   no_common_key_ = turn.no_common_key;
   if (turn.answer) out_.assign(turn.answer->begin(), turn.answer->end());

@@ -1,7 +1,7 @@
 // How LaneReconciler and PeerProbe reach the peer of their session. They know neither sockets nor handshakes: an engine
 // dials by RailDialler, the simulated hosts of tests/sim by simulated lanes.
 //
-// One thread, the one of the session's look().
+// One thread, the one of the session's poll().
 #pragma once
 
 #include <functional>

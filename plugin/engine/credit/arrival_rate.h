@@ -21,7 +21,7 @@ class ArrivalRate {
   explicit ArrivalRate(Rate most) : most_(most > Rate{} ? most : kRateMost) {}
 
   // `arrived_bytes` until now. A count that went back begins anew.
-  void look(TimePoint now, std::uint64_t arrived_bytes);
+  void poll(TimePoint now, std::uint64_t arrived_bytes);
   // The next look's count has nothing to do with the one before: it is of another account.
   void begin_sample() { from_ = before_ = {}; }
   Rate rate() const { return rate_; }

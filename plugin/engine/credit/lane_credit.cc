@@ -27,7 +27,7 @@ void LaneCredit::show_receiving(const protocol::Credit& credit, wire::LaneMetric
 
 // A WINDOW for a lane that the peer does not have yet would say nothing, so the first one waits until something came by
 // the lane.
-void LaneCredit::look(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane) {
+void LaneCredit::poll(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane) {
   const TimePoint now = protocol.now();
   if (now >= rtt_asked_at_ + kRttEvery) {
     min_rtt_ = lane.health().min_rtt;
@@ -35,13 +35,13 @@ void LaneCredit::look(SharedProtocol& protocol, protocol::LaneId id, wire::Lane&
   }
   const protocol::SessionProtocol::Arrivals arrivals = protocol.lock()->arrivals(id);
   if (arrivals.position == 0) return;
-  const protocol::Credit credit = share_.look(now, arrivals, min_rtt_);
+  const protocol::Credit credit = share_.poll(now, arrivals, min_rtt_);
   show_receiving(credit, *lane.metrics());
   const bool wire_holds = lane.bound_arrivals(credit.window_bytes);
   const auto news = reported_.news(credit, wire_holds);
   if (!news) return;
   const SharedProtocol::Locked locked = protocol.lock();
-  locked->tell_window(id, *news);
+  locked->announce_window(id, *news);
   locked.publish();
 }
 

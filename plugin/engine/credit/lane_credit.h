@@ -1,5 +1,5 @@
 // What a lane's receiver does about its sender: finds the lane's share (LaneShare), has the wire bound what is under
-// way, and tells the peer the rest (ToldCredit). Under the lane's claim.
+// way, and tells the peer the rest (AnnouncedCredit). Under the lane's claim.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@ class LaneCredit {
 
   LaneCredit(std::shared_ptr<RailAccount> account, Rate speed) : share_(std::move(account), speed) {}
 
-  // Writes to `metrics` what bounds this end's sending. look() writes what bounds the peer's.
+  // Writes to `metrics` what bounds this end's sending. poll() writes what bounds the peer's.
   static void show_sending(const protocol::SessionProtocol& session, protocol::LaneId id, wire::LaneMetrics& metrics);
 
   // After what `lane` read was handled, or when due(). Not with the session's mutex held.
-  void look(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane);
-  // look() should be called by then though nothing arrives, for the peer may wait to be told what it may send;
+  void poll(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane);
+  // poll() should be called by then though nothing arrives, for the peer may wait to be told what it may send;
   // TimePoint::max(): need not.
   TimePoint due() const { return share_.due(); }
 
@@ -33,7 +33,7 @@ class LaneCredit {
   void show_receiving(const protocol::Credit& credit, wire::LaneMetrics& metrics) const;
 
   LaneShare share_;
-  ToldCredit reported_{kFirst};
+  AnnouncedCredit reported_{kFirst};
   Nanos min_rtt_{0};
   TimePoint rtt_asked_at_{};
 };

@@ -23,7 +23,7 @@ bool LaneShare::demands(TimePoint now, const Arrivals& arrivals) const {
   return arrivals.waiting_kib > 0 && (!may_send(arrivals.position) || now < let_go_at_ + kDemandForgotten);
 }
 
-LaneShare::Credit LaneShare::look(TimePoint now, const Arrivals& arrivals, Nanos min_rtt) {
+LaneShare::Credit LaneShare::poll(TimePoint now, const Arrivals& arrivals, Nanos min_rtt) {
   const bool was_away = now - RailAccount::kAbsent > due_;
   note_absence(now);
   const AccountPlace::Renewed renewed = place_.renew(now);
@@ -35,13 +35,13 @@ LaneShare::Credit LaneShare::look(TimePoint now, const Arrivals& arrivals, Nanos
     due_ = TimePoint::max();
     return credit_ = {.window_bytes = kShareLeast};
   }
-  hear(now, arrivals);
+  on_arrivals(now, arrivals);
   place_.set_min_rtt(min_rtt);
   mark_demand(now, arrivals, was_away);
   RailLoad load = place_.load(now, times_);
   if (now < others_known_at_) load.demanding = std::max(load.demanding, senders_);
   find(now, load, arrivals, min_rtt);
-  due_ = next_look(now);
+  due_ = next_poll(now);
   return credit_;
 }
 
@@ -52,7 +52,7 @@ void LaneShare::note_absence(TimePoint now) {
   looked_at_ = now;
 }
 
-void LaneShare::hear(TimePoint now, const Arrivals& arrivals) {
+void LaneShare::on_arrivals(TimePoint now, const Arrivals& arrivals) {
   place_.add_arrived(arrivals.position - position_);
   position_ = arrivals.position;
   if (arrivals.segments == segments_) return;
@@ -74,8 +74,8 @@ void LaneShare::mark_demand(TimePoint now, const Arrivals& arrivals, bool was_aw
 }
 
 void LaneShare::find(TimePoint now, const RailLoad& load, const Arrivals& arrivals, Nanos min_rtt) {
-  rate_.look(now, load.arrived_bytes);
-  weight_.look(now, arrivals.position, load.arrived_bytes);
+  rate_.poll(now, load.arrived_bytes);
+  weight_.poll(now, arrivals.position, load.arrived_bytes);
   place_.set_rate(rate_.rate());
   const Rate rate = load.least_rate > Rate{} ? std::min(load.least_rate, rate_.rate()) : rate_.rate();
   senders_ = load.demanding;
@@ -94,14 +94,14 @@ void LaneShare::find(TimePoint now, const RailLoad& load, const Arrivals& arriva
 // A turn that lets the peer go no further says nothing of what waits there.
 void LaneShare::take_turns(TimePoint now, const RailLoad& load, const Share& share, std::uint64_t position) {
   const std::uint64_t before = credit_.limit == Credit::kNone ? position : std::max(credit_.limit, position);
-  const std::uint64_t limit = turns_.look(now, load, share, times_, position, before);
+  const std::uint64_t limit = turns_.poll(now, load, share, times_, position, before);
   if (limit > before && !may_send(position)) let_go_at_ = now;
   credit_ = {.window_bytes = share.window_bytes, .limit = limit};
 }
 
-TimePoint LaneShare::next_look(TimePoint now) const {
+TimePoint LaneShare::next_poll(TimePoint now) const {
   if (place_.has_demand() && credit_.limit != Credit::kNone) return turns_.due(now);
-  if (place_.has_demand()) return now + (weight_.is_heavy() ? LaneWeight::kSample : RailAccount::kLookMost);
+  if (place_.has_demand()) return now + (weight_.is_heavy() ? LaneWeight::kSample : RailAccount::kPollMost);
   return now < demanded_at_ + kIdle ? demanded_at_ + kIdle : TimePoint::max();
 }
 

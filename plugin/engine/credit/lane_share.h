@@ -31,8 +31,8 @@ class LaneShare {
 
   // What the peer may send, by what arrived until now. `min_rtt`: the lane's shortest round trip. A lane that finds the
   // account full has the least window.
-  Credit look(TimePoint now, const Arrivals& arrivals, Nanos min_rtt);
-  // look() should be called by then though nothing arrives; TimePoint::max(): need not.
+  Credit poll(TimePoint now, const Arrivals& arrivals, Nanos min_rtt);
+  // poll() should be called by then though nothing arrives; TimePoint::max(): need not.
   TimePoint due() const { return due_; }
   // Lanes of the rail that had demand at the last look.
   int senders() const { return senders_; }
@@ -41,11 +41,11 @@ class LaneShare {
   bool may_send(std::uint64_t position) const;
   void note_absence(TimePoint now);
   bool demands(TimePoint now, const Arrivals& arrivals) const;
-  void hear(TimePoint now, const Arrivals& arrivals);
+  void on_arrivals(TimePoint now, const Arrivals& arrivals);
   void mark_demand(TimePoint now, const Arrivals& arrivals, bool was_away);
   void find(TimePoint now, const RailLoad& load, const Arrivals& arrivals, Nanos min_rtt);
   void take_turns(TimePoint now, const RailLoad& load, const Share& share, std::uint64_t position);
-  TimePoint next_look(TimePoint now) const;
+  TimePoint next_poll(TimePoint now) const;
 
   AccountPlace place_;
   LaneTurns turns_{place_};

@@ -23,7 +23,7 @@ void LaneTurns::use(TimePoint now) {
   if (place_.has_turn()) place_.use_turn(now);
 }
 
-std::uint64_t LaneTurns::look(TimePoint now, RailLoad load, const Share& share, const TurnTimes& times,
+std::uint64_t LaneTurns::poll(TimePoint now, RailLoad load, const Share& share, const TurnTimes& times,
                               std::uint64_t position, std::uint64_t limit) {
   times_ = times;
   if (place_.has_turn() && is_over(now, share, limit - position)) {

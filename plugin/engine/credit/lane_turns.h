@@ -13,7 +13,7 @@ namespace railweave::engine {
 
 class LaneTurns {
  public:
-  static constexpr Nanos kLook = std::chrono::milliseconds(1);        // between looks of a lane that waits for its turn
+  static constexpr Nanos kPoll = std::chrono::milliseconds(1);        // between looks of a lane that waits for its turn
   static constexpr Nanos kWaitMost = std::chrono::milliseconds(100);  // for a turn
   // turns that a lane may have had more than the waiting lane that had the fewest
   static constexpr std::int32_t kAheadMost = 1;
@@ -31,10 +31,10 @@ class LaneTurns {
   // A segment came.
   void use(TimePoint now);
   // The position that the peer may reach; `limit`: as it was until now.
-  std::uint64_t look(TimePoint now, RailLoad load, const Share& share, const TurnTimes& times, std::uint64_t position,
+  std::uint64_t poll(TimePoint now, RailLoad load, const Share& share, const TurnTimes& times, std::uint64_t position,
                      std::uint64_t limit);
-  // When look() should be called again though nothing comes.
-  TimePoint due(TimePoint now) const { return place_.has_turn() ? used_at_ + times_.unused : now + kLook; }
+  // When poll() should be called again though nothing comes.
+  TimePoint due(TimePoint now) const { return place_.has_turn() ? used_at_ + times_.unused : now + kPoll; }
 
  private:
   bool may_begin(TimePoint now, const RailLoad& load, const Share& share);

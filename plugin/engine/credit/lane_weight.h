@@ -16,7 +16,7 @@ class LaneWeight {
   static constexpr std::uint64_t kPart = 8;
 
   // Bytes that arrived until now by the lane and by all lanes of the rail. A count that went back begins anew.
-  void look(TimePoint now, std::uint64_t lane_bytes, std::uint64_t rail_bytes);
+  void poll(TimePoint now, std::uint64_t lane_bytes, std::uint64_t rail_bytes);
   // In the last whole sample.
   bool is_heavy() const { return heavy_; }
 

@@ -66,7 +66,7 @@ class RailAccount {
  public:
   // of a place, from its owner's last look: processes wait for a core so long at times
   static constexpr Nanos kLease = std::chrono::milliseconds(500);
-  static constexpr Nanos kLookMost = std::chrono::milliseconds(100);  // between looks of a lane with demand
+  static constexpr Nanos kPollMost = std::chrono::milliseconds(100);  // between looks of a lane with demand
   static constexpr Nanos kRemembered = std::chrono::seconds(60);      // an owner that does not look for so long is gone
   // a lane that waits for a turn and does not look for so long keeps no other waiting
   static constexpr Nanos kAbsent = std::chrono::milliseconds(3);

@@ -27,8 +27,8 @@ SharedAccount::SharedAccount(Reactor& reactor, int interface_index)
     : reactor_(reactor),
       name_(name(interface_index)),
       listener_(reactor),
-      answer_(*this, &SharedAccount::hear_answer),
-      pulse_(*this, &SharedAccount::hear_pulse) {}
+      answer_(*this, &SharedAccount::on_answer),
+      pulse_(*this, &SharedAccount::on_pulse) {}
 
 std::string SharedAccount::name(int interface_index) {
   return fmt::format("railweave-account-{}-{}-{}", AccountMemory::kVersion, ::geteuid(), interface_index);
@@ -127,7 +127,7 @@ SharedAccount::Dialled SharedAccount::dial() {
   Result<OwnedFd> dialled = dial_abstract(name_);
   if (!dialled.ok()) return Dialled::nobody;
   if (Status s = check_same_user(dialled->get()); !s.ok()) {
-    if (!std::exchange(stranger_told_, true))
+    if (!std::exchange(unauthenticated_logged_, true))
       RW_INFO(net, "@{}: {}; receivers in other processes share the NIC as TCP does", name_, s.message());
     return Dialled::in_vain;
   }
@@ -136,7 +136,7 @@ SharedAccount::Dialled SharedAccount::dial() {
 
 // The serving process sends a memory and a pipe, each with a byte. A process that sends anything else is another
 // program.
-void SharedAccount::hear_answer(Watched&) {
+void SharedAccount::on_answer(Watched&) {
   for (;;) {
     OwnedFd passed;
     std::array<std::byte, 1> word{};
@@ -165,7 +165,7 @@ bool SharedAccount::take_answer(OwnedFd passed) {
 }
 
 // The process that served has ended. Pauses stay as long as they were where each process that serves ends at once.
-void SharedAccount::hear_pulse(Watched&) {
+void SharedAccount::on_pulse(Watched&) {
   forget(pulse_);
   if (now() < served_since_ + kServedLeast) return again_later();
   again_ = kAgainFirst;

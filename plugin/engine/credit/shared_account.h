@@ -74,9 +74,9 @@ class SharedAccount {
   void forget(Watched& watched);
   static void release(OwnedFd& guarded);
   void again_later();
-  void hear_answer(Watched&);
+  void on_answer(Watched&);
   bool take_answer(OwnedFd passed);
-  void hear_pulse(Watched&);
+  void on_pulse(Watched&);
   void use(AccountFile file);
 
   Reactor& reactor_;
@@ -93,8 +93,8 @@ class SharedAccount {
   Watched pulse_;               // open while another process serves: the pipe's read end
   TimePoint served_since_{};    // when pulse_ was opened last
   Reactor::TimerId timer_ = 0;  // of the next try; 0: none is due
-  bool stranger_told_ = false;  // another user has the name: that is in the log
-  Nanos again_ = kAgainFirst;   // the next pause
+  bool unauthenticated_logged_ = false;  // another user has the name: that is in the log
+  Nanos again_ = kAgainFirst;            // the next pause
 };
 
 }  // namespace railweave::engine

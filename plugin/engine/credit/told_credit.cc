@@ -11,7 +11,7 @@ constexpr std::uint64_t kReadyLeast = 32 * KiB;
 
 }  // namespace
 
-bool ToldCredit::is_news(const Credit& credit) const {
+bool AnnouncedCredit::is_news(const Credit& credit) const {
   if (credit.limit != reported_.limit) return true;
   if (credit.window_bytes == reported_.window_bytes) return false;
   if (credit.window_bytes == Credit::kNone || reported_.window_bytes == Credit::kNone) return true;
@@ -19,7 +19,7 @@ bool ToldCredit::is_news(const Credit& credit) const {
   return more - less > less / 4;
 }
 
-std::optional<Credit> ToldCredit::news(Credit credit, bool wire_holds) {
+std::optional<Credit> AnnouncedCredit::news(Credit credit, bool wire_holds) {
   if (wire_holds && credit.window_bytes != Credit::kNone)
     credit.window_bytes += std::max(credit.window_bytes, kReadyLeast);
   if (!is_news(credit)) return {};

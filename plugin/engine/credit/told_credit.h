@@ -9,10 +9,10 @@
 
 namespace railweave::engine {
 
-class ToldCredit {
+class AnnouncedCredit {
  public:
   // `first`: what a peer takes for granted before it is told anything.
-  explicit ToldCredit(const protocol::Credit& first) : reported_(first) {}
+  explicit AnnouncedCredit(const protocol::Credit& first) : reported_(first) {}
 
   // What is to be said, if that differs from what was said last by more than a quarter of the window. `wire_holds`: the
   // wire bounds what is under way, so the peer may hold as much again ready behind it: its process need not run each

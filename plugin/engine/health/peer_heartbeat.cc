@@ -4,7 +4,7 @@
 
 namespace railweave::engine {
 
-PeerHeartbeat::Verdict PeerHeartbeat::look(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer) {
+PeerHeartbeat::Verdict PeerHeartbeat::poll(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer) {
   const bool heard = std::exchange(consumed_, consumed) != consumed;
   const TimePoint looked_at = std::exchange(looked_at_, now);
   if (heard || !waits || quiet_since_ == TimePoint::min()) {

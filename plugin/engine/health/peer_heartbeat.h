@@ -26,7 +26,7 @@ class PeerHeartbeat {
   // `consumed`: frames of the peer ever; `waits`: somebody does; `could_answer`: its kernel does, and the question is
   // not on its way. Time in which it could not, or in which nobody looked, does not count: a job that is suspended as a
   // whole wakes up to peers that could not have answered.
-  Verdict look(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer);
+  Verdict poll(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer);
   // Something came since the last look.
   bool hears(std::uint64_t consumed) const { return consumed != consumed_; }
 
@@ -57,7 +57,7 @@ class HeartbeatProbe {
   void answered() { *this = {}; }
   // `acknowledged(way)`: of the lane; none: it is lost.
   template <class Acknowledged>
-  void look(TimePoint now, Acknowledged acknowledged);
+  void poll(TimePoint now, Acknowledged acknowledged);
   // It moves, and is not there yet.
   bool travels(TimePoint now) const { return !ways_.empty() && now - moved_at_ < kMovesMost; }
 
@@ -68,7 +68,7 @@ class HeartbeatProbe {
 };
 
 template <class Acknowledged>
-void HeartbeatProbe::look(TimePoint now, Acknowledged acknowledged) {
+void HeartbeatProbe::poll(TimePoint now, Acknowledged acknowledged) {
   std::erase_if(ways_, [&](Path& way) {
     const std::optional<std::uint64_t> there = acknowledged(way);
     if (!there) return true;

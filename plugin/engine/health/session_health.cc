@@ -47,7 +47,7 @@ bool SessionHealth::lane_came(TimePoint now, int live_lanes) {
 // -------------------------------------------------------------------------------------------- what comes of dials and
 // probes
 
-Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
+Status SessionHealth::on_answer(TimePoint now, const PeerAnswer& answer) {
   using Kind = JoinAnswer::Kind;
   const bool nobody_is_heard = answer.open.empty() || peer_is_silent_;
   const bool serves = answer.kind == Kind::duplicate;
@@ -104,7 +104,7 @@ AfterLane SessionHealth::lane_gone(TimePoint now, const LaneGone& gone) {
   after.reconnect = !gone.is_leaving && (alive || awaited);
   after.is_loss = after.reconnect && !after.retired;
   // A lie is told of even when nobody waits; of a broken session the requests have ended already.
-  after.tells = broken || (gone.malformed && !gone.is_leaving && after.then == AfterLane::Then::end);
+  after.logs = broken || (gone.malformed && !gone.is_leaving && after.then == AfterLane::Then::end);
   return after;
 }
 
@@ -135,7 +135,7 @@ Status SessionHealth::loss_of(const LaneGone& gone) const {
 
 // -------------------------------------------------------------------------------------------------------------- looks
 
-SessionHealth::Verdicts SessionHealth::look_for_silence(TimePoint now, const Observations& lanes, int live_lanes) {
+SessionHealth::Verdicts SessionHealth::find_silent_lanes(TimePoint now, const Observations& lanes, int live_lanes) {
   using Kind = HealthVerdict::Kind;
   using Why = HealthVerdict::Why;
   Verdicts verdicts;
@@ -169,7 +169,7 @@ DrainRate& SessionHealth::pace_of(const LaneRef& lane) {
 
 LaneDrain SessionHealth::pacing_of(TimePoint now, const LaneObservation& seen) {
   DrainRate& pace = pace_of(seen.lane);
-  pace.look(now, seen.health);
+  pace.poll(now, seen.health);
   LaneDrain pacing;
   pacing.outstanding_bytes = seen.health.outstanding_bytes;
   pacing.acknowledged_bytes = seen.health.acknowledged_bytes;
@@ -180,12 +180,12 @@ LaneDrain SessionHealth::pacing_of(TimePoint now, const LaneObservation& seen) {
   return pacing;
 }
 
-SessionHealth::Verdicts SessionHealth::look_for_slow_lanes(TimePoint now, const Observations& lanes,
-                                                           std::uint64_t consumed_frames) {
+SessionHealth::Verdicts SessionHealth::find_slow_lanes(TimePoint now, const Observations& lanes,
+                                                       std::uint64_t consumed_frames) {
   if (peer_is_silent_) return {};
   std::vector<std::optional<LaneDrain>> pacings;
   for (const LaneObservation& seen : lanes) pacings.push_back(pacing_of(now, seen));
-  const SlowLaneDetector::Verdict recall = recall_.look(now, pacings, consumed_frames);
+  const SlowLaneDetector::Verdict recall = recall_.poll(now, pacings, consumed_frames);
   Verdicts verdicts;
   if (recall.asked) verdicts.push_back(about(lanes[std::size_t(*recall.asked)], HealthVerdict::Kind::ask_peer));
   for (const int i : recall.recalled)
@@ -194,10 +194,10 @@ SessionHealth::Verdicts SessionHealth::look_for_slow_lanes(TimePoint now, const 
 }
 
 // The peer's kernel answers. Does the peer? It is asked by every lane: one may hold what takes too long.
-SessionHealth::Verdicts SessionHealth::look_for_stopped_peer(TimePoint now, const Observations& lanes,
-                                                             std::uint64_t consumed_frames, bool is_waited_for) {
+SessionHealth::Verdicts SessionHealth::find_stopped_peer(TimePoint now, const Observations& lanes,
+                                                         std::uint64_t consumed_frames, bool is_waited_for) {
   using Kind = HealthVerdict::Kind;
-  question_.look(now, [&](const HeartbeatProbe::Path& way) -> std::optional<std::uint64_t> {
+  question_.poll(now, [&](const HeartbeatProbe::Path& way) -> std::optional<std::uint64_t> {
     const auto seen = std::ranges::find_if(
         lanes, [&](const LaneObservation& l) { return l.lane.place == way.place && l.id == way.lane; });
     if (seen == lanes.end()) return {};
@@ -206,7 +206,7 @@ SessionHealth::Verdicts SessionHealth::look_for_stopped_peer(TimePoint now, cons
   const bool could_answer = !peer_is_silent_ && std::ranges::any_of(lanes, lane_works) && !question_.travels(now);
   if (heartbeat_.hears(consumed_frames)) question_.answered();
   Verdicts verdicts;
-  switch (heartbeat_.look(now, consumed_frames, is_waited_for, could_answer)) {
+  switch (heartbeat_.poll(now, consumed_frames, is_waited_for, could_answer)) {
     case PeerHeartbeat::Verdict::fine: break;
     case PeerHeartbeat::Verdict::ask:
       for (const LaneObservation& seen : lanes)

@@ -39,7 +39,7 @@ struct LaneObservation {
   bool link_down = false;  // of our rail
   wire::AckStatus ack_status;
   wire::LaneHealth health;
-  // What the protocol knows of it; asked for under the session's mutex, for look_for_slow_lanes() only.
+  // What the protocol knows of it; asked for under the session's mutex, for find_slow_lanes() only.
   Rate believed;            // that the striper counts on
   bool holds_data = false;  // not padding alone
 };
@@ -94,12 +94,12 @@ struct AfterLane {
   bool retired = false;    // it ended in good order: no loss
   bool is_loss = false;    // it is counted, and told, as a loss of its rail
   bool reconnect = false;  // lanes are wanted
-  bool tells = false;      // the log says `loss`, also when nobody waits
+  bool logs = false;       // the log says `loss`, also when nobody waits
   Status loss;
 };
 
 // An answer to a lane that was dialled, or to a probe.
-struct AnswerHeard {
+struct PeerAnswer {
   JoinAnswer::Kind kind = JoinAnswer::Kind::failed;
   std::string why;                 // for people
   RailPair by;                     // the rails that were dialled
@@ -145,17 +145,17 @@ class SessionHealth {
   }
   AfterLane lane_gone(TimePoint now, const LaneGone& gone);
   // Not ok: the session ends with that. No lane is left, and none is waited for any longer; or no lane is heard, and
-  // the peer is gone (hear_answer()).
+  // the peer is gone (on_answer()).
   Status grace_over(TimePoint now, int live_lanes) const;
 
   // --- looks: all open lanes, by place. In this order, each with what is left of the lanes once the verdicts of the
   // one before are carried out.
-  Verdicts look_for_silence(TimePoint now, const Observations& lanes, int live_lanes);
+  Verdicts find_silent_lanes(TimePoint now, const Observations& lanes, int live_lanes);
   // `consumed_frames`: of the peer, ever. Nothing while the peer is silent.
-  Verdicts look_for_slow_lanes(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames);
+  Verdicts find_slow_lanes(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames);
   // `is_waited_for`: some request needs the peer.
-  Verdicts look_for_stopped_peer(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames,
-                                 bool is_waited_for);
+  Verdicts find_stopped_peer(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames,
+                             bool is_waited_for);
   // After question_asked.
   void question_went(std::span<const LaneObservation> by);
   bool peer_is_silent() const { return peer_is_silent_; }
@@ -166,7 +166,7 @@ class SessionHealth {
   // where nobody is heard, and only once the other pairs that speak for the peer said the same, or had their time
   // (carrying_pairs.h). A refused connection beside an open lane of its pair may be a firewall's word. `why` is told if
   // the session ends for want of a lane.
-  Status hear_answer(TimePoint now, const AnswerHeard& answer);
+  Status on_answer(TimePoint now, const PeerAnswer& answer);
   // A dial or a probe could not begin. `why` is told if the session ends for want of a lane.
   void try_failed(std::string why) { last_try_ = std::move(why); }
   // The pairs that have a lane now or had one earlier.

@@ -22,7 +22,7 @@ Nanos left_of(const LaneDrain& lane) { return lane.left.value_or(Nanos{0}); }
 
 }  // namespace
 
-void DrainRate::look(TimePoint now, const wire::LaneHealth& health) {
+void DrainRate::poll(TimePoint now, const wire::LaneHealth& health) {
   if (health.outstanding_bytes == 0) {
     since_ = TimePoint::min();
     left_.reset();
@@ -38,7 +38,7 @@ void DrainRate::look(TimePoint now, const wire::LaneHealth& health) {
   acknowledged_ = health.acknowledged_bytes;
 }
 
-SlowLaneDetector::Verdict SlowLaneDetector::look(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes,
+SlowLaneDetector::Verdict SlowLaneDetector::poll(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes,
                                                  std::uint64_t consumed) {
   const bool answered = std::exchange(consumed_, consumed) != consumed;
   Rate all;

@@ -18,7 +18,7 @@ namespace railweave::engine {
 class DrainRate {
  public:
   // As often as lanes are looked at.
-  void look(TimePoint now, const wire::LaneHealth& health);
+  void poll(TimePoint now, const wire::LaneHealth& health);
   // None: idle, or not watched for long enough. Nanos::max(): nothing moves.
   std::optional<Nanos> left() const { return left_; }
 
@@ -55,7 +55,7 @@ class SlowLaneDetector {
     std::optional<int> asked;   // the lane by which the peer should be asked for an answer
   };
   // `lanes` by place; none: no open lane there. `consumed`: frames of the peer ever.
-  Verdict look(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes, std::uint64_t consumed);
+  Verdict poll(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes, std::uint64_t consumed);
 
  private:
   std::optional<TimePoint> answers_since_;  // without a pause, while a lane is suspected

@@ -28,16 +28,16 @@ class AbsenceTimes {
   }
   bool is_due(int rail, TimePoint now) const {
     const Rail& its = rails_[std::size_t(rail)];
-    return its.since && !its.told && *its.since + patience_ <= now;
+    return its.since && !its.logged && *its.since + patience_ <= now;
   }
   // It is not due again before it had a lane.
-  void told(int rail) { rails_[std::size_t(rail)].told = true; }
+  void logged(int rail) { rails_[std::size_t(rail)].logged = true; }
   // When to ask again: as soon as another rail is due, or after one more patience for a rail that is due and not told.
   // None: no rail is absent and untold.
   std::optional<TimePoint> next(TimePoint now) const {
     std::optional<TimePoint> next;
     for (const Rail& rail : rails_) {
-      if (!rail.since || rail.told) continue;
+      if (!rail.since || rail.logged) continue;
       const TimePoint due = *rail.since + patience_;
       const TimePoint when = due > now ? due : now + patience_;
       next = next ? std::min(*next, when) : when;
@@ -48,7 +48,7 @@ class AbsenceTimes {
  private:
   struct Rail {
     std::optional<TimePoint> since;
-    bool told = false;
+    bool logged = false;
   };
   const Nanos patience_;
   std::vector<Rail> rails_;

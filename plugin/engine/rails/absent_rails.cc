@@ -18,18 +18,18 @@ std::vector<std::string> hazards_of(const std::vector<Rail>& rails) {
   const auto host = discovery::this_host();
   std::vector<discovery::RailFacts> facts;
   for (const Rail& rail : rails) facts.push_back(discovery::rail_facts(rail, *host));
-  std::vector<std::string> told;
+  std::vector<std::string> logged;
   for (const discovery::RailHazards& hazards : discovery::find_hazards(rails, facts))
-    told.push_back(discovery::verdict(rails, hazards));
-  return told;
+    logged.push_back(discovery::verdict(rails, hazards));
+  return logged;
 }
 
 }  // namespace
 
 AbsentRails::AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session,
-                         LoggedAbsences& told)
-    : reactor_(reactor), rails_(rails), session_(std::move(session)), reported_(told) {
-  look_later();
+                         LoggedAbsences& logged)
+    : reactor_(reactor), rails_(rails), session_(std::move(session)), reported_(logged) {
+  poll_later();
 }
 
 AbsentRails::~AbsentRails() {
@@ -41,16 +41,16 @@ void AbsentRails::know(const JoinFailures& failures, const std::vector<PeerRail>
   peer_rails_ = &peer_rails;
 }
 
-void AbsentRails::look_later() {
+void AbsentRails::poll_later() {
   const TimePoint t = now();
   see(t);
-  if (!timer_) look_at(t + kAfter);
+  if (!timer_) poll_at(t + kAfter);
 }
 
-void AbsentRails::look_at(TimePoint t) {
+void AbsentRails::poll_at(TimePoint t) {
   timer_ = reactor_.at(t, [this] {
     timer_ = 0;
-    look();
+    poll();
   });
 }
 
@@ -68,10 +68,10 @@ AbsentRails::Rails AbsentRails::which(const std::vector<RailPair>& pairs, int Ra
   return found;
 }
 
-void AbsentRails::look() {
+void AbsentRails::poll() {
   if (session_->over() || session_->is_leaving()) return;
   // no rail is to blame; or a stranger
-  if (session_->is_without_lanes() || session_->peer_is_silent() || !session_->used()) return look_later();
+  if (session_->is_without_lanes() || session_->peer_is_silent() || !session_->used()) return poll_later();
   const TimePoint t = now();
   see(t);
   const std::vector<RailPair> open = session_->rails_of_lanes(), carried = session_->pairs_that_carried();
@@ -82,16 +82,16 @@ void AbsentRails::look() {
     if (!times_.is_due(rail, t)) continue;
     const std::string cause = cause_of(rail, ours_before[std::size_t(rail)]);
     if (cause.empty()) continue;
-    times_.told(rail);
-    if (!reported_.may_tell_of_ours(rail)) continue;
+    times_.logged(rail);
+    if (!reported_.may_log_ours(rail)) continue;
     if (hazards.empty()) hazards = hazards_of(rails_);
-    tell_ours(rail, ours_before[std::size_t(rail)], cause, hazards[std::size_t(rail)]);
+    log_ours(rail, ours_before[std::size_t(rail)], cause, hazards[std::size_t(rail)]);
   }
-  if (const auto next = times_.next(t)) look_at(*next);
+  if (const auto next = times_.next(t)) poll_at(*next);
   if (!failures_) return;
   const Rails peers = which(carried, &RailPair::remote, peer_rails_->size());
   for (int rail = 0; rail < int(peers.size()); ++rail)
-    if (!peers[std::size_t(rail)]) tell_peers(rail, ours);
+    if (!peers[std::size_t(rail)]) notify_peers(rail, ours);
 }
 
 namespace {
@@ -112,7 +112,7 @@ std::string AbsentRails::cause_of(int rail, bool carried) const {
   return fmt::format("to its rail {}, {}: {}", theirs.name, tries(*failure), failure->why);
 }
 
-void AbsentRails::tell_ours(int rail, bool carried, const std::string& cause, const std::string& hazard) {
+void AbsentRails::log_ours(int rail, bool carried, const std::string& cause, const std::string& hazard) {
   // what may keep a rail from ever carrying did not keep this one
   const bool concerns = hazard != "good" && !(carried && hazard.starts_with("good"));
   RW_WARN(net, "rail {} to {}: no lane{}: {}{}", rails_[std::size_t(rail)].name, session_->peer(),
@@ -121,10 +121,10 @@ void AbsentRails::tell_ours(int rail, bool carried, const std::string& cause, co
 }
 
 // One that never had a lane. Where one of ours has none either, both have one cause, and it has been told.
-void AbsentRails::tell_peers(int rail, const Rails& ours) {
+void AbsentRails::notify_peers(int rail, const Rails& ours) {
   const JoinFailures::Failure* const failure = failures_->of_peers(rail);
-  if (!failure || failure->told || (*peer_rails_)[std::size_t(rail)].link_down ||
-      !ours[std::size_t(failure->rails.local)] || !reported_.may_tell_of_peers())
+  if (!failure || failure->logged || (*peer_rails_)[std::size_t(rail)].link_down ||
+      !ours[std::size_t(failure->rails.local)] || !reported_.may_log_peers())
     return;
   RW_WARN(net, "rail {} of {}: no lane yet: from {}, {}: {}", (*peer_rails_)[std::size_t(rail)].name, session_->peer(),
           rails_[std::size_t(failure->rails.local)].name, tries(*failure), failure->why);

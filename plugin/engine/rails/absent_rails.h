@@ -22,25 +22,26 @@ class AbsentRails {
  public:
   static constexpr Nanos kAfter = std::chrono::seconds(8);  // a pair has failed twice by then, by either address family
 
-  // `rails` (ours) and `told` outlive it.
-  AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, LoggedAbsences& told);
+  // `rails` (ours) and `logged` outlive it.
+  AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session,
+              LoggedAbsences& logged);
   ~AbsentRails();
 
   // What the session's dialler knows. Both outlive it.
   void know(const JoinFailures& failures, const std::vector<PeerRail>& peer_rails);
   // Lanes were lost, or a rail may have one now.
-  void look_later();
+  void poll_later();
 
  private:
   using Rails = std::vector<bool>;
 
-  void look_at(TimePoint t);
-  void look();
+  void poll_at(TimePoint t);
+  void poll();
   void see(TimePoint t);
   static Rails which(const std::vector<RailPair>& pairs, int RailPair::*side, std::size_t rails);
   std::string cause_of(int rail, bool carried) const;
-  void tell_ours(int rail, bool carried, const std::string& cause, const std::string& hazard);
-  void tell_peers(int rail, const Rails& ours);
+  void log_ours(int rail, bool carried, const std::string& cause, const std::string& hazard);
+  void notify_peers(int rail, const Rails& ours);
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;

@@ -15,8 +15,8 @@ namespace railweave::engine {
 
 LinkWatch::LinkWatch(Reactor& reactor, const std::vector<Rail>& rails) : reactor_(reactor), rails_(rails) {}
 
-void LinkWatch::open(Told told, Gone gone, Changed changed) {
-  reported_ = std::move(told);
+void LinkWatch::open(Report reported, Gone gone, Changed changed) {
+  reported_ = std::move(reported);
   gone_ = std::move(gone);
   changed_ = std::move(changed);
   if (const Status s = listen(); !s.ok()) {
@@ -41,7 +41,7 @@ void LinkWatch::go_on_later() {
     listen_timer_ = 0;
     if (!listen().ok()) return go_on_later();
     RW_INFO(net, "there is news of links again");
-    look_for_changes(kSettle);
+    find_changes(kSettle);
   });
 }
 
@@ -72,13 +72,13 @@ void LinkWatch::on_ready(std::uint32_t) {
     go_on_later();
     std::vector<discovery::LinkState> all_up;
     for (const Rail& rail : rails_) all_up.push_back({rail.ifindex, true});
-    return hear(all_up);
+    return apply(all_up);
   }
-  hear(news->links);
-  if (news->addresses || !news->links.empty()) look_for_changes(kSettle);
+  apply(news->links);
+  if (news->addresses || !news->links.empty()) find_changes(kSettle);
 }
 
-void LinkWatch::look_for_changes(Nanos delay) {
+void LinkWatch::find_changes(Nanos delay) {
   const TimePoint when = now() + delay;
   if (change_timer_ && change_at_ <= when) return;
   if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));  // after a shortage it may be a minute
@@ -89,12 +89,12 @@ void LinkWatch::look_for_changes(Nanos delay) {
       again_ = kAgain;
       return;
     }
-    look_for_changes(again_);
+    find_changes(again_);
     again_ = std::min(2 * again_, kAgainMost);
   });
 }
 
-void LinkWatch::hear(const std::vector<discovery::LinkState>& news) {
+void LinkWatch::apply(const std::vector<discovery::LinkState>& news) {
   links_.resize(rails_.size());
   for (const discovery::LinkState& state : news)
     for (std::size_t rail = 0; rail < links_.size(); ++rail) {
@@ -104,14 +104,15 @@ void LinkWatch::hear(const std::vector<discovery::LinkState>& news) {
     }
   for (std::size_t rail = 0; rail < links_.size(); ++rail) {
     Link& link = links_[rail];
-    if (link.up == link.told && link.timer) reactor_.cancel(std::exchange(link.timer, 0));
-    if (link.up != link.told && !link.timer) link.timer = reactor_.at(now() + kSteady, [this, rail] { tell(rail); });
+    if (link.up == link.reported && link.timer) reactor_.cancel(std::exchange(link.timer, 0));
+    if (link.up != link.reported && !link.timer)
+      link.timer = reactor_.at(now() + kSteady, [this, rail] { report(rail); });
   }
 }
 
-void LinkWatch::tell(std::size_t rail) {
+void LinkWatch::report(std::size_t rail) {
   links_[rail].timer = 0;
-  const bool up = links_[rail].told = links_[rail].up;
+  const bool up = links_[rail].reported = links_[rail].up;
   const std::uint64_t bit = std::uint64_t{1} << rail;
   up ? down_.fetch_and(~bit, std::memory_order_relaxed) : down_.fetch_or(bit, std::memory_order_relaxed);
   RW_INFO(net, "rail {}: link {}", rails_[rail].name, up ? "up again" : "down");

@@ -24,7 +24,7 @@ class LinkWatch final : public Pollable {
   static constexpr Nanos kSettle = std::chrono::milliseconds(300);  // interfaces come in several steps
   static constexpr Nanos kAgain = std::chrono::seconds(2);          // after a shortage; doubles ...
   static constexpr Nanos kAgainMost = std::chrono::minutes(1);      // ... up to this
-  using Told = std::function<void(int rail, bool up)>;
+  using Report = std::function<void(int rail, bool up)>;
   using Gone = std::function<void(int rail)>;  // the rail is to forget its index
   using Changed = std::function<bool()>;       // false: something was short, and the change is to be looked at again
 
@@ -33,32 +33,32 @@ class LinkWatch final : public Pollable {
   ~LinkWatch() { close(); }
 
   // Where the kernel cannot be asked for news now, it is asked again later.
-  void open(Told told, Gone gone, Changed changed);
+  void open(Report reported, Gone gone, Changed changed);
   void close();
 
   // For what open() hears, for tests, and for rails that just came.
-  void hear(const std::vector<discovery::LinkState>& news);
+  void apply(const std::vector<discovery::LinkState>& news);
 
   // As told last. Any thread.
   bool is_up(int rail) const { return !(down_.load(std::memory_order_relaxed) >> rail & 1); }
 
  private:
   void on_ready(std::uint32_t) override;
-  void tell(std::size_t rail);
+  void report(std::size_t rail);
   Status listen();
   void stop_listening();
   void go_on_later();
-  void look_for_changes(Nanos delay);
+  void find_changes(Nanos delay);
 
   struct Link {
     bool up = true;  // as heard
-    bool told = true;
+    bool reported = true;
     Reactor::TimerId timer = 0;  // set while the two differ
   };
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
-  Told reported_;
+  Report reported_;
   Gone gone_;
   Changed changed_;
   Reactor::TimerId change_timer_ = 0;

@@ -4,12 +4,12 @@
 
 namespace railweave::engine {
 
-bool LoggedAbsences::may_tell_of_ours(int rail) {
+bool LoggedAbsences::may_log_ours(int rail) {
   const std::uint64_t bit = std::uint64_t{1} << rail;
   return (std::exchange(ours_, ours_ | bit) & bit) == 0;
 }
 
-bool LoggedAbsences::may_tell_of_peers() {
+bool LoggedAbsences::may_log_peers() {
   if (peers_ == kPeersMost) return false;
   ++peers_;
   return true;

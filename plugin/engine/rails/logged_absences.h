@@ -11,9 +11,9 @@ namespace railweave::engine {
 class LoggedAbsences {
  public:
   // True the first time for each rail.
-  bool may_tell_of_ours(int rail);
+  bool may_log_ours(int rail);
   // True the first four times.
-  bool may_tell_of_peers();
+  bool may_log_peers();
 
  private:
   static constexpr int kPeersMost = 4;

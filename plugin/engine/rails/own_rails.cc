@@ -34,7 +34,7 @@ void OwnRails::serve(RailListeners::OnConnection on_connection, Observer observe
   observer_ = std::move(observer);
   until_memory([&] { rail_listeners_.serve(on_connection); });  // or nobody would ever be let in
   link_watch_.open([this](int rail, bool up) { on_link(rail, up); },
-                   [this](int rail) { now_[std::size_t(rail)].ifindex = 0; }, [this] { return look_for_rails(); });
+                   [this](int rail) { now_[std::size_t(rail)].ifindex = 0; }, [this] { return find_rails(); });
 }
 
 void OwnRails::close() {
@@ -45,12 +45,12 @@ void OwnRails::close() {
 void OwnRails::on_link(int rail, bool up) {
   std::erase(down_, rail);
   if (!up) down_.push_back(rail);
-  rail_listeners_.tell_link(rail, up);
+  rail_listeners_.announce_link(rail, up);
   ++editions_[std::size_t(rail)];
   observer_.on_link(rail, up);
 }
 
-bool OwnRails::look_for_rails() {
+bool OwnRails::find_rails() {
   Result<std::vector<discovery::UsableRail>> found = discovery::usable_rails(config_, *discovery::this_host(), now_);
   if (!found.ok()) {
     RW_INFO(net, "no new rails: {}", found.status().message());
@@ -62,7 +62,7 @@ bool OwnRails::look_for_rails() {
   }
   bool all_taken = true;
   for (auto& [rail, known] : *found) all_taken &= take_rail(known, std::move(rail));
-  for (const int robbed : rail_listeners_.take_reassigned()) tell(robbed);
+  for (const int robbed : rail_listeners_.take_reassigned()) announce(robbed);
   announce();  // of all together: in between one may be without what another has not got yet
   return all_taken;
 }
@@ -73,7 +73,7 @@ bool OwnRails::take_rail(int known, Rail rail) {
   if (!is_new) {
     const Rail& before = now_[std::size_t(index)];
     if (before.name == rail.name && before.ifindex == rail.ifindex && before.addresses == rail.addresses &&
-        rail_listeners_.tells(index, rail))
+        rail_listeners_.announces(index, rail))
       return true;
   }
   // A device that is one rail gets no second one, and no device is added: NCCL has seen the list.
@@ -97,13 +97,13 @@ bool OwnRails::take_rail(int known, Rail rail) {
   if (is_new) editions_.push_back(0);
   if (is_new) now_.emplace_back();
   now_[std::size_t(index)] = std::move(rail);
-  link_watch_.hear({link});
-  tell(index);
+  link_watch_.apply({link});
+  announce(index);
   observer_.on_rail(index);
   return true;
 }
 
-void OwnRails::tell(int rail) {
+void OwnRails::announce(int rail) {
   assert(rail >= 0 && std::size_t(rail) < editions_.size() && editions_.size() == now_.size());
   ++editions_[std::size_t(rail)];
   observer_.on_news(rail);

@@ -62,9 +62,9 @@ class OwnRails {
 
  private:
   void on_link(int rail, bool up);
-  bool look_for_rails();                 // false: something was short
+  bool find_rails();                     // false: something was short
   bool take_rail(int known, Rail rail);  // likewise. `known`: as which of ours, or -1
-  void tell(int rail);
+  void announce(int rail);
   void announce();
 
   const Config& config_;

@@ -91,7 +91,7 @@ void RailListeners::release(int index, const std::vector<Address>& all_but) {
           all_but, [&](const Address& has) { return discovery::same_host(has, listener->address); });
 }
 
-bool RailListeners::tells(int index, const Rail& rail) const {
+bool RailListeners::announces(int index, const Rail& rail) const {
   if (index >= int(rails_.size())) return false;
   const auto by_family = one_of_each_family(rail.addresses);
   return std::ranges::equal(rails_[std::size_t(index)].addresses, by_family, {}, &PeerAddress::address);

@@ -35,9 +35,9 @@ class RailListeners {
   // Rail `index` is new (the next one), or has other addresses: those that nobody had before, or still has, get a
   // listener. Errors: as open(); then all is as before.
   Status put(int index, const Rail& rail);
-  bool tells(int index, const Rail& rail) const;
+  bool announces(int index, const Rail& rail) const;
   // The kernel says so of the rail's link. A rail that is put has one.
-  void tell_link(int index, bool up) { rails_[std::size_t(index)].link_down = !up; }
+  void announce_link(int index, bool up) { rails_[std::size_t(index)].link_down = !up; }
   // Rails that told of an address which another rail tells of now and they have no more: they tell it no more, for
   // peers would take it for two rails. After all have been released and put.
   std::vector<int> take_reassigned();

@@ -32,11 +32,11 @@ RailLog::~RailLog() {
   if (timer_) reactor_.cancel(timer_);
 }
 
-void RailLog::look() {
+void RailLog::poll() {
   std::vector<LaneLoss> lost = session_->take_losses();
   if (session_->over() || session_->is_leaving()) return;
   const std::vector<RailPair> open = session_->rails_of_lanes();
-  tell_returns(open);
+  log_returns(open);
   if (losses_.empty()) {
     lanes_before_ = lost.empty() ? open.size() : std::max(lanes_before_, open.size() + lost.size());
     lanes_left_ = open.size();
@@ -45,26 +45,26 @@ void RailLog::look() {
   lanes_left_ = std::min(lanes_left_, open.size());
   for (LaneLoss& loss : lost)
     if (std::ranges::find(losses_, loss.rail, &LaneLoss::rail) == losses_.end()) losses_.push_back(std::move(loss));
-  if (!losses_.empty() && !timer_) tell_losses_later();
+  if (!losses_.empty() && !timer_) announce_losses_later();
 }
 
-void RailLog::tell_losses_later() {
+void RailLog::announce_losses_later() {
   timer_ = reactor_.at(now() + kSettle, [this] {
     timer_ = 0;
-    tell_losses();
+    announce_losses();
   });
 }
 
-void RailLog::tell_returns(const std::vector<RailPair>& open) {
+void RailLog::log_returns(const std::vector<RailPair>& open) {
   for (int rail = 0; rail < int(rails_.size()); ++rail) {
     if ((reported_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
     reported_ &= ~bit_of(rail);
-    tell(rail, RailLines::About::comeback,
-         fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
+    log(rail, RailLines::About::comeback,
+        fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
   }
 }
 
-void RailLog::tell(int rail, RailLines::About about, const std::string& what) {
+void RailLog::log(int rail, RailLines::About about, const std::string& what) {
   const std::string& name = rails_[std::size_t(rail)].name;
   if (lines_.may_warn(rail, about, now()))
     RW_WARN(net, "rail {} to {}: {}", name, session_->peer(), what);
@@ -72,17 +72,17 @@ void RailLog::tell(int rail, RailLines::About about, const std::string& what) {
     RW_INFO(net, "rail {} to {}: {}", name, session_->peer(), what);
 }
 
-void RailLog::tell_losses() {
+void RailLog::announce_losses() {
   if (session_->over() || session_->is_leaving()) return;
   const std::vector<RailPair> open = session_->rails_of_lanes();
-  if (open.empty() && now() - lost_at_ < kPatience) return tell_losses_later();
+  if (open.empty() && now() - lost_at_ < kPatience) return announce_losses_later();
   const std::vector<LaneLoss> losses = std::exchange(losses_, {});
   for (const LaneLoss& loss : losses) {
     if ((reported_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
     reported_ |= bit_of(loss.rail);
     if (loss.cause.empty()) continue;
-    tell(loss.rail, RailLines::About::loss,
-         fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
+    log(loss.rail, RailLines::About::loss,
+        fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
   }
   lanes_before_ = open.size();
 }

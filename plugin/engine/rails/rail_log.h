@@ -47,13 +47,13 @@ class RailLog {
   ~RailLog();
 
   // Lanes were lost, or came.
-  void look();
+  void poll();
 
  private:
-  void tell_losses_later();
-  void tell_returns(const std::vector<RailPair>& open);
-  void tell_losses();
-  void tell(int rail, RailLines::About about, const std::string& what);
+  void announce_losses_later();
+  void log_returns(const std::vector<RailPair>& open);
+  void announce_losses();
+  void log(int rail, RailLines::About about, const std::string& what);
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;

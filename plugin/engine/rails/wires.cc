@@ -59,7 +59,7 @@ Wires::Ports& Wires::ports_of(int rail) {
 Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::Offer heard) {
   Begun begun;
   RW_ASSIGN_OR_RETURN(begun.pending, open.port->begin_lane(role));
-  if (role == wire::Port::Role::acceptor) RW_TRY(begun.pending->hear(std::move(heard)));
+  if (role == wire::Port::Role::acceptor) RW_TRY(begun.pending->complete(std::move(heard)));
   RW_ASSIGN_OR_RETURN(wire::Offer offer, begun.pending->offer());
   assert(offer.bytes.size() <= wire::kOfferBytesMax);
   if (!open.is_plain) begun.offer = WireOffer{std::string(open.wire->name()), std::move(offer.bytes)};
@@ -95,10 +95,10 @@ Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& off
 
 Status Wires::agree(int rail, Begun& begun, const std::optional<WireOffer>& answered) {
   assert(begun.pending);
-  if (!begun.offer) return begun.pending->hear({});
-  if (answered && answered->wire == begun.offer->wire) return begun.pending->hear({answered->bytes});
+  if (!begun.offer) return begun.pending->complete({});
+  if (answered && answered->wire == begun.offer->wire) return begun.pending->complete({answered->bytes});
   RW_ASSIGN_OR_RETURN(begun, begin_plain(ports_of(rail), wire::Port::Role::dialler, {}));
-  return begun.pending->hear({});
+  return begun.pending->complete({});
 }
 
 }  // namespace railweave::engine

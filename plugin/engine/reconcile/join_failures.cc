@@ -5,11 +5,11 @@
 
 namespace railweave::engine {
 
-void JoinFailures::failed(const RailPair& rails, std::string why, bool told) {
+void JoinFailures::failed(const RailPair& rails, std::string why, bool logged) {
   auto known = std::ranges::find(failures_, rails, &Failure::rails);
   if (known == failures_.end()) known = failures_.insert(known, Failure{rails, 0, {}, false});
   ++known->tries;
-  known->told |= told;
+  known->logged |= logged;
   known->why = std::move(why);
 }
 

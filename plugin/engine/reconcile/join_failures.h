@@ -15,11 +15,11 @@ class JoinFailures {
   struct Failure {
     RailPair rails;
     int tries = 0;
-    std::string why;    // of the last one
-    bool told = false;  // at WARN
+    std::string why;      // of the last one
+    bool logged = false;  // at WARN
   };
 
-  void failed(const RailPair& rails, std::string why, bool told = false);
+  void failed(const RailPair& rails, std::string why, bool logged = false);
   // The pair failed by its link-local addresses. The failure before, if there was one, stays the one that people are
   // told of: they know the address that it names.
   void failed_by_link_local(const RailPair& rails, std::string why);

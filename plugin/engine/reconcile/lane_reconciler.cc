@@ -21,7 +21,7 @@ Address::Family other_family(Address::Family than) {
 }  // namespace
 
 LaneReconciler::LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails,
-                               const FirstLane& first, LoggedAbsences& told)
+                               const FirstLane& first, LoggedAbsences& logged)
     : timers_(session.timers),
       dialler_(session.dialler),
       lanes_(session.lanes),
@@ -34,7 +34,7 @@ LaneReconciler::LaneReconciler(const SessionAccess& session, const Options& opti
   pairs_.begin(first.rails, now(), is_astray);
   const RailPair dialled{first.rails.local, first.dialled_rail};
   if (!is_astray || has_other_way(dialled, Address::Family::v4)) return;
-  if (told.may_tell_of_peers())
+  if (logged.may_log_peers())
     RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, lanes_.peer(), astray(first.rails));
   failures_.failed(dialled, astray(first.rails), true);
 }
@@ -76,7 +76,7 @@ void LaneReconciler::on_probe(const RailPair& by, Address::Family family, const 
   pairs_.on_probe(by);
   probed_ = !lanes_.is_without_lanes();
   dial_by_probe(by, family);
-  look();
+  poll();
 }
 
 // The peer's packets came by this pair and family, so this way is open. A dial that has been under way for long uses
@@ -90,7 +90,7 @@ void LaneReconciler::dial_by_probe(const RailPair& by, Address::Family family) {
   if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family)
     return;
   const auto is_its = [&](const auto& a) { return a->pair == pair; };
-  if (std::ranges::none_of(attempts_, is_its)) return;  // look() dials it when it is due
+  if (std::ranges::none_of(attempts_, is_its)) return;  // poll() dials it when it is due
   if (std::ranges::any_of(attempts_, [&](const auto& a) { return is_its(a) && !is_long_under_way(a); })) return;
   std::vector<std::unique_ptr<Attempt>> old;  // destroyed last: the session waits while any attempt is there
   for (auto& attempt : attempts_) {
@@ -107,7 +107,7 @@ void LaneReconciler::dial_by_probe(const RailPair& by, Address::Family family) {
 void LaneReconciler::on_link_up(int rail) {
   families_.forget([&](const RailPair& rails) { return rails.local == rail; });
   pairs_.wake_local(rail);
-  look();
+  poll();
 }
 
 void LaneReconciler::on_own_rail(int rail) {
@@ -119,7 +119,7 @@ void LaneReconciler::on_peer_rails(const std::vector<PeerRailUpdate>& news) {
   bool any = false;
   for (const PeerRailUpdate& of : news) any |= take_peer_rail(of.rail, of.is);
   if (any) know_pairs();
-  look();
+  poll();
 }
 
 // True: it is another than before, and the pairs are to be known anew.
@@ -134,7 +134,7 @@ bool LaneReconciler::take_peer_rail(int rail, const PeerRail& is) {
   return true;
 }
 
-void LaneReconciler::look() {
+void LaneReconciler::poll() {
   if (lanes_.is_over() || lanes_.is_leaving()) return;
   (void)lanes_.guarded([this] {  // else nobody would dial the lanes that are missing
     const TimePoint t = now();
@@ -150,7 +150,7 @@ void LaneReconciler::look() {
         planned_well &= dial(due);
     }
     lanes_.retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
-    look_later(t);
+    poll_later(t);
   });
 }
 
@@ -247,18 +247,18 @@ void LaneReconciler::on_answer(Attempt& attempt, const JoinAnswer& answer) {
   if (lanes_.is_over()) return;
   if (answer.kind == Kind::welcome) return on_welcome(*over, answer.remote_rail);
   RW_INFO(net, "no lane from {}: {}", over->what, answer.why);
-  if (lanes_.hear_answer(answer, pair.rails, false)) return;
+  if (lanes_.on_answer(answer, pair.rails, false)) return;
   // without a confirm the peer has no lane of that number
   if (answer.kind != Kind::duplicate) free_again_.push_back(over->lane);
   if (answer.kind == Kind::wrong_welcome) {
     note_failure(pair, answer.why);
-    return look();
+    return poll();
   }
   const bool other_family = may_change_family(pair, over->family) || (families_.is_doubtful(pair.rails, over->family) &&
                                                                       has_other_way(pair.rails, over->family));
   families_.failed(pair.rails, over->family);
   note_failed_join(*over, answer.why, !other_family);
-  look();
+  poll();
 }
 
 void LaneReconciler::note_failed_join(const Attempt& attempt, std::string why, bool rests) {
@@ -278,7 +278,7 @@ void LaneReconciler::on_welcome(Attempt& attempt, int remote_rail) {
   }
   if (where != pair.rails && is_surplus(attempt, where)) {
     free_again_.push_back(attempt.lane);
-    return look();
+    return poll();
   }
   const Status taken = attempt.join->take(where, failures_.knows(where));
   if (!taken.ok()) return no_lane(attempt, taken.message());
@@ -286,13 +286,13 @@ void LaneReconciler::on_welcome(Attempt& attempt, int remote_rail) {
   failures_.came_up(where);
   if (where == pair.rails) families_.came_up(where, attempt.family);
   if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());
-  look();
+  poll();
 }
 
 void LaneReconciler::no_lane(const Attempt& attempt, const std::string& why) {
   RW_INFO(net, "no lane from {}: {}", attempt.what, why);
   note_failure(*attempt.pair, why);
-  look();
+  poll();
 }
 
 // The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on
@@ -332,13 +332,13 @@ void LaneReconciler::note_failure(RailPairs::Pair& pair, std::string why) {
   pairs_.failed(pair, now());
 }
 
-void LaneReconciler::look_later(TimePoint t) {
+void LaneReconciler::poll_later(TimePoint t) {
   if (timer_) timers_.cancel(std::exchange(timer_, 0));
   const TimePoint next = pairs_.next_change(t);
   if (next == TimePoint::max()) return;
   timer_ = timers_.at(next, [this] {
     timer_ = 0;
-    look();
+    poll();
   });
 }
 

@@ -3,7 +3,7 @@
 // when, is RailPairs'; by which addresses, and what becomes of a lane that was welcomed, is decided here. What an
 // answer says of the peer is SessionHealth's to say.
 //
-// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's look() only. Destroying it gives up
+// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's poll() only. Destroying it gives up
 // what is being dialled.
 #pragma once
 
@@ -32,14 +32,14 @@ class LaneReconciler {
     RailPair rails;
     int dialled_rail = -1;  // the peer's, whose address was dialled; -1: not known
   };
-  // `told` outlives it. `peer_rails`: as the peer told them.
+  // `logged` outlives it. `peer_rails`: as the peer told them.
   LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails,
-                 const FirstLane& first, LoggedAbsences& told);
+                 const FirstLane& first, LoggedAbsences& logged);
   ~LaneReconciler();
 
   // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent:
   // then any pair may be the one that works, and the lanes there are count for nothing.
-  void look();
+  void poll();
   // The peer, who asked by these rails, hears nothing of us, or has lost its lanes. Those there are may be dead, though
   // we, who owe nothing, did not notice. `family`: of the addresses by which the question came. `peer_rails`: as the
   // peer has them now.
@@ -110,7 +110,7 @@ class LaneReconciler {
   void note_failed_join(const Attempt& attempt, std::string why, bool rests);
   std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);
-  void look_later(TimePoint t);
+  void poll_later(TimePoint t);
   TimePoint now() const { return lanes_.now(); }
   int open_and_under_way() const { return int(lanes_.rails_in_use().size() + attempts_.size()); }
   const Rail& own(const RailPair& rails) const { return rails_[std::size_t(rails.local)]; }

@@ -22,7 +22,7 @@ void PeerProbe::on_peer_rail(int rail, PeerRail is) {
   peer_rails_[std::size_t(rail)] = std::move(is);
 }
 
-void PeerProbe::look() {
+void PeerProbe::poll() {
   if (timer_ || lanes_.is_over() || lanes_.is_leaving()) return;
   (void)lanes_.guarded([this] { ask_around(); });  // else nobody would ask again
 }
@@ -45,7 +45,7 @@ void PeerProbe::ask_around() {
   }
   timer_ = timers_.at(lanes_.now() + pause_, [this] {
     timer_ = 0;
-    look();
+    poll();
   });
   pause_ = std::min(2 * pause_, kEvery);
 }
@@ -75,7 +75,7 @@ void PeerProbe::on_answer(const Inquiry& question, const JoinAnswer& answer) {
   assert(self != asked_.end());
   const std::unique_ptr<Inquiry> over = std::move(*self);  // lives until we return
   asked_.erase(self);
-  lanes_.hear_answer(answer, over->rails, true);
+  lanes_.on_answer(answer, over->rails, true);
 }
 
 }  // namespace railweave::engine

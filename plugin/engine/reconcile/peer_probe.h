@@ -6,7 +6,7 @@
 // session has had: a peer that still serves the session refuses the join as a duplicate and calls
 // LaneReconciler::on_probe(). SessionHealth judges every other answer.
 //
-// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's look() only. Destroying it gives up
+// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's poll() only. Destroying it gives up
 // what is being asked.
 #pragma once
 
@@ -30,7 +30,7 @@ class PeerProbe {
   void on_lane();
   // Where the session is without lanes: asks by each pair of rails that carried one; where none is heard, by any, in
   // turn. And again until that is over.
-  void look();
+  void poll();
 
  private:
   static constexpr std::size_t kAskedMax = 64;                    // at once

@@ -122,9 +122,9 @@ class RailPairs {
   static constexpr int kTriesInSilence = kPlacesMax - kLanesMax;    // at once
   // What matters more finds room when others, from before or standing in, have filled theirs.
   static constexpr int kRoomForFirst = kPlacesMax;
-  static constexpr int kRoomForFirstOfStandIn = (kLanesMax + kPlacesMax) / 2;
-  static constexpr int kRoomForMore = kRoomForFirstOfStandIn;
-  static constexpr int kRoomForMoreOfStandIn = kLanesMax;
+  static constexpr int kRoomForFirstOfBackup = (kLanesMax + kPlacesMax) / 2;
+  static constexpr int kRoomForMore = kRoomForFirstOfBackup;
+  static constexpr int kRoomForMoreOfBackup = kLanesMax;
 
   struct Loss {
     Pair* pair = nullptr;

@@ -14,14 +14,14 @@ std::vector<RailPairs::Due> RailPairs::due(TimePoint t) {
   const std::vector<Pair*> planned = plan(t);
   const auto is_without = [](const Pair& pair) { return pair.up + pair.joining == 0; };
   for (Pair* pair : planned)
-    if (is_without(*pair)) due.push_back({pair, pair->home ? kRoomForFirst : kRoomForFirstOfStandIn});
+    if (is_without(*pair)) due.push_back({pair, pair->home ? kRoomForFirst : kRoomForFirstOfBackup});
   const int share = share_of_lanes();
   for (Pair* pair : planned) {
     const int joining = pair->joining + (is_without(*pair) ? 1 : 0);
     int missing = (stands_beside(*pair) ? 1 : std::min(pair->lanes, share)) - pair->up - joining;
     if (pair->failed) missing = std::min(missing, 1 - joining);
     if (takes_turns(*pair, t)) missing = std::min(missing, 1 - joining - pair->up);
-    for (; missing > 0; --missing) due.push_back({pair, pair->home ? kRoomForMore : kRoomForMoreOfStandIn});
+    for (; missing > 0; --missing) due.push_back({pair, pair->home ? kRoomForMore : kRoomForMoreOfBackup});
   }
   return due;
 }

@@ -64,27 +64,27 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   result.moved = wrote || in->bytes > 0;
   idle_passes_ = result.moved ? 0 : idle_passes_ + 1;
   flush_ = in->bytes == 0 && (flush || idle_passes_ > kIdlePassesMax);
-  if (credit_) look_at_credit(in->bytes > 0);
+  if (credit_) poll_credit(in->bytes > 0);
   if (in->bytes > 0 || (!posts && (blocked() || protocol_.may_write()))) write(result);
-  if (drains_) look_at_draining();
+  if (drains_) poll_draining();
   return result;
 }
 
 // Once all is taken nobody asks how the lane does, and a lane that looked fast enough to take all would look so for
 // ever.
-void LaneDriver::look_at_draining() {
+void LaneDriver::poll_draining() {
   const TimePoint t = protocol_.now();
-  if (t - looked_at_ < kDrainLook || !lane_) return;
+  if (t - looked_at_ < kDrainPoll || !lane_) return;
   looked_at_ = t;
   const protocol::SessionProtocol::LaneReport r = report();
   drains_ = r.outstanding_bytes > 0;
   protocol_.lock()->report(id(), t, r);
 }
 
-void LaneDriver::look_at_credit(bool arrived) {
+void LaneDriver::poll_credit(bool arrived) {
   const TimePoint due = credit_due();
   if (!arrived && (due == TimePoint::max() || protocol_.now() < due)) return;
-  credit_->look(protocol_, id(), *lane_);
+  credit_->poll(protocol_, id(), *lane_);
   credit_due_.store(credit_->due(), std::memory_order_relaxed);
 }
 

@@ -150,7 +150,7 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
 
  private:
   static constexpr std::size_t kFramesPerCall = 16;
-  static constexpr Nanos kDrainLook = std::chrono::microseconds(250);
+  static constexpr Nanos kDrainPoll = std::chrono::microseconds(250);
   static constexpr std::size_t kDrainBytes = 16 * KiB;
   static constexpr int kIdlePassesMax = 64;  // then nothing came that lazy frames could have ridden on
 
@@ -158,8 +158,8 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
 
   void close_metrics() noexcept RW_REQUIRES(this);
   void forget_credit() noexcept RW_REQUIRES(this);
-  void look_at_draining() RW_REQUIRES(this);
-  void look_at_credit(bool arrived) RW_REQUIRES(this);
+  void poll_draining() RW_REQUIRES(this);
+  void poll_credit(bool arrived) RW_REQUIRES(this);
   bool write(Pass& result) RW_REQUIRES(this);
   std::size_t take_frames(std::size_t most) RW_REQUIRES(this);
   Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header,

@@ -81,7 +81,7 @@ void Session::end_late_posts() {
     locked.take_posts();
     if (locked.take_late_failure()) why = locked->error();
   }
-  if (!why.ok()) tell_loss(why);
+  if (!why.ok()) announce_loss(why);
 }
 
 // ------------------------------------------------------------------------------------------------------------- events
@@ -95,7 +95,7 @@ void Session::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::opened: return stream_opened(event);
     case protocol::Event::Kind::incoming: return accept(event);
     case protocol::Event::Kind::goodbye: return;
-    case protocol::Event::Kind::rails_told: return ask_for(rails_told_);
+    case protocol::Event::Kind::rails_announced: return ask_for(rails_announced_);
     case protocol::Event::Kind::overridden: return lanes_.on_overridden(event.lane, event.how);
     case protocol::Event::Kind::lane_retired: return lanes_.on_retired(event.lane);
     case protocol::Event::Kind::lane_failed_by_peer: return lanes_.on_failed_by_peer(event.lane, event.too_slow);
@@ -150,7 +150,8 @@ void Session::fail(const Status& why) {
       locked.take_posts();
       missed = missed || is_waited_for(locked);
     }
-    if (missed && !elsewhere) tell_loss(why);  // before any request ends: who sees one fail finds the reason in the log
+    if (missed && !elsewhere)
+      announce_loss(why);  // before any request ends: who sees one fail finds the reason in the log
     const SharedProtocol::Locked locked = protocol_.lock();
     if (over()) return;
     locked.fail(why);
@@ -176,7 +177,7 @@ void Session::give_way() {
   fail(Status(Code::remote, Scope::session, "the session with " + peer_ + " gave way to another"));
 }
 
-void Session::tell_loss(const Status& why) {
+void Session::announce_loss(const Status& why) {
   if (why.code() == Code::cancelled || reported_.exchange(true, std::memory_order_relaxed)) return;
   if (used() || owner_.warns_of_unused())
     RW_WARN(net, "{}", why.message());
@@ -210,10 +211,10 @@ std::vector<protocol::RailUpdates::Statement> Session::drain_rail_updates() {
 
 SessionWants Session::take_wants() {
   const auto take = [](std::atomic<bool>& what) { return what.exchange(false, std::memory_order_acq_rel); };
-  return {.look = take(look_wanted_),
+  return {.poll = take(poll_wanted_),
           .retire = take(is_to_retire_),
           .lanes = take(lanes_wanted_),
-          .apply_rails = take(rails_told_)};
+          .apply_rails = take(rails_announced_)};
 }
 
 void Session::delist(const Inbox& inbox) {

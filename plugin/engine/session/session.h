@@ -97,11 +97,11 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   Driven drive(std::size_t budget_bytes, bool flush);
   // On the reactor's thread: what is heard of the lanes, and what follows from it. `at_once`: something has happened;
   // else not more often than is worth it.
-  void look_for_signs(bool at_once = false) { lanes_.look(at_once); }
-  // Some lane may hold up control: look_for_signs() is worth a call every Session::kLateLook.
+  void find_signs(bool at_once = false) { lanes_.poll(at_once); }
+  // Some lane may hold up control: find_signs() is worth a call every Session::kLatePoll.
   bool watches_control() { return protocol_.watches_control(); }
   // On the same thread.
-  void tell_link(int rail, bool up) { lanes_.tell_link(rail, up); }
+  void announce_link(int rail, bool up) { lanes_.announce_link(rail, up); }
   bool has_link(int rail) const { return lanes_.has_link(rail); }
   std::vector<LaneLoss> take_losses() { return lanes_.take_losses(); }
   bool peer_is_silent() { return lanes_.peer_is_silent(); }
@@ -115,7 +115,7 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
   // The reactor is about to look: who finds work from now on asks again.
-  void hear_wake() { wake_asked_.store(false, std::memory_order_seq_cst); }
+  void clear_wake() { wake_asked_.store(false, std::memory_order_seq_cst); }
 
   // What finds no memory in `act` may be half done: the session ends then (LanesOwner).
   using LanesOwner::guarded;
@@ -144,13 +144,13 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
 
   // As the owner of its lanes.
   bool is_waited_for(const SharedProtocol::Locked& locked) override;
-  void wake() noexcept override { ask_for(look_wanted_); }
+  void wake() noexcept override { ask_for(poll_wanted_); }
   void on_wake() override { owner_.on_woken(*this, take_wants()); }
   void on_lane_wanted() override { ask_for(lanes_wanted_); }
   void on_lane_came() override;
   std::unique_ptr<LaneCredit> credit_on(int rail) override { return owner_.credit_on(rail); }
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
-  void tell_loss(const Status& why) override;
+  void announce_loss(const Status& why) override;
 
   // Sets one of the flags that make SessionWants, and wakes the reactor. Neither allocates nor locks: a session without
   // memory asks for its end like this, too.
@@ -186,10 +186,10 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   std::atomic<bool> used_{false};
   std::atomic<bool> reported_{false};  // the log has said why it ended
   // What take_wants() has not taken yet.
-  std::atomic<bool> look_wanted_{false};   // set by wake()
-  std::atomic<bool> is_to_retire_{false};  // by fail()
-  std::atomic<bool> lanes_wanted_{false};  // by on_lane_wanted()
-  std::atomic<bool> rails_told_{false};    // by an event
+  std::atomic<bool> poll_wanted_{false};      // set by wake()
+  std::atomic<bool> is_to_retire_{false};     // by fail()
+  std::atomic<bool> lanes_wanted_{false};     // by on_lane_wanted()
+  std::atomic<bool> rails_announced_{false};  // by an event
 };
 
 template <class ProtocolStream>

@@ -49,7 +49,7 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
     driver.close();
     throw;
   }
-  if (answers_again) tell_silence(false);
+  if (answers_again) log_silence(false);
   return true;
 }
 
@@ -71,13 +71,13 @@ void SessionLanes::on_probe() {
   health_(locked).probed(protocol_.now());
 }
 
-bool SessionLanes::hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_probe) {
+bool SessionLanes::on_answer(const JoinAnswer& answer, const RailPair& by, bool to_probe) {
   const std::vector<RailPair> open = table_.rails_of_lanes();
   Status loss;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    loss = health_(locked).hear_answer(protocol_.now(),
-                                       {answer.kind, answer.why, by, open, to_probe, locked.is_leaving()});
+    loss =
+        health_(locked).on_answer(protocol_.now(), {answer.kind, answer.why, by, open, to_probe, locked.is_leaving()});
   }
   if (!loss.ok()) owner_.fail(loss);
   return !loss.ok();

@@ -5,7 +5,7 @@
 // Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the
 // reactor's). A lane's claim is taken before the session's mutex, and the owner is called without that mutex.
 // Needs neither a reactor nor sockets: whatever drives it brings the time, by its protocol's clock.
-// Errors: std::bad_alloc from begin_lane(), hear_answer(), try_failed(), join_ended(), drive(), look() and the events
+// Errors: std::bad_alloc from begin_lane(), on_answer(), try_failed(), join_ended(), drive(), poll() and the events
 // means that a loss may be half handled: the session has to fail (LanesOwner::guarded()).
 #pragma once
 
@@ -47,14 +47,14 @@ class LanesOwner {
   virtual void wake() noexcept = 0;
   // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
   virtual void on_lane_wanted() = 0;
-  // The credit of a new lane by our rail; null: its sender is not bounded. Thread of look().
+  // The credit of a new lane by our rail; null: its sender is not bounded. Thread of poll().
   virtual std::unique_ptr<LaneCredit> credit_on(int /*rail*/) { return {}; }
-  // A lane that begin_lane() was told of stands. Thread of look().
+  // A lane that begin_lane() was told of stands. Thread of poll().
   virtual void on_lane_came() = 0;
-  // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Thread of look().
+  // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Thread of poll().
   virtual bool may_warn_of_silence(bool is_silent) = 0;
   // The log is told why the session ends, once.
-  virtual void tell_loss(const Status& why) = 0;
+  virtual void announce_loss(const Status& why) = 0;
   // The session ends: with `why`, or with "connection to PEER lost: `why`". Sets is_over().
   virtual void fail(const Status& why) = 0;
   virtual void lose(const std::string& why, int system_errno) = 0;
@@ -100,13 +100,13 @@ class SessionLanes {
   // The peer said something, on any lane. Any thread.
   bool was_heard() const { return arrivals_.was_heard(); }
 
-  // --- lanes come. The thread of look().
-  // Both ends agreed, and `pending` was started. It is polled at once, and at every look() until there is a lane. An
+  // --- lanes come. The thread of poll().
+  // Both ends agreed, and `pending` was started. It is polled at once, and at every poll() until there is a lane. An
   // error, or none within the peer timeout, counts as a lane that was lost; of a session that never had one it is the
   // end. A lane that finds no room is closed.
   void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
                   bool doubtful);
-  // Some lane is on its way: look() should be called soon.
+  // Some lane is on its way: poll() should be called soon.
   bool any_is_pending() const { return !births_.empty(); }
   // A lane of that number is on its way, or never came about: the number is used up, though the protocol has not heard
   // of it.
@@ -124,7 +124,7 @@ class SessionLanes {
   void on_probe();
   // `answer` came to a lane that was dialled by the rails `by`, or `to_probe` to a probe by them. True: the session
   // ended for that.
-  bool hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_probe);
+  bool on_answer(const JoinAnswer& answer, const RailPair& by, bool to_probe);
   // A lane could not even be dialled: told should the session end for want of one.
   void try_failed(const std::string& why);
   // For whoever sees to the lanes: LanesOwner::guarded().
@@ -147,12 +147,12 @@ class SessionLanes {
 
   // --- lanes are looked at, one thread at a time What is heard of the lanes, and what follows from it. `at_once`:
   // something has happened; else not more often than is worth it.
-  void look(bool at_once);
+  void poll(bool at_once);
   // Carries out what was found at a look. What names a lane of an older generation, or one that is closed, is dropped.
   // False: the session ended.
   bool carry_out(const SessionHealth::Verdicts& verdicts);
   // One of our rails has no link, or has one again.
-  void tell_link(int rail, bool up);
+  void announce_link(int rail, bool up);
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
   // These lanes retire from now on, and no others (docs/operate/reliability.md, "Stand-ins"). For the side that dials.
   void retire(const std::vector<Surplus>& surplus);
@@ -192,20 +192,20 @@ class SessionLanes {
 
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) RW_RELEASE(lane);
   // session_lanes_births.cc
-  void look_at_births();
+  void poll_births();
   void stand(const Birth& birth, std::unique_ptr<wire::Lane> lane);
   Result<std::unique_ptr<wire::Lane>> poll(Birth& birth) const;
   void not_made(const Birth& birth, const Status& why);
-  // session_lanes_look.cc
-  void look_for_late_control(TimePoint t);
+  // session_lanes_poll.cc
+  void find_late_control(TimePoint t);
   SessionHealth::Observations observe() const;
   void drop_gone(SessionHealth::Observations& seen) const;
   void ask(const SessionHealth::Verdicts& verdicts);
   void note_question(const SessionHealth::Verdicts& verdicts);
   void end_if_grace_is_over(TimePoint t);
-  void tell_silence(bool is_silent);
-  void tell_stopped() const;
-  void look_at_ending();
+  void log_silence(bool is_silent);
+  void log_stopped() const;
+  void poll_ending();
   // session_lanes_end.cc. REQUIRES: the lane's claim. The first three: it is open; finish(): it is ending
   void note_break(LaneDriver& lane, const LaneDriver::Pass& pass) RW_REQUIRES(lane);
   LaneEnding given_up(LaneDriver& lane, std::string_view told, bool too_slow) RW_REQUIRES(lane);
@@ -223,7 +223,7 @@ class SessionLanes {
   UnderProtocol<SessionHealth> health_;
   UnderProtocol<std::vector<RailPair>> slow_pairs_;
   UnderProtocol<std::vector<LaneLoss>> losses_;
-  TimePoint looked_at_{}, control_looked_at_{};  // the thread's of look(), as are
+  TimePoint looked_at_{}, control_polled_at_{};  // the thread's of poll(), as are
   std::vector<Birth> births_;
   std::vector<protocol::LaneId> not_made_;  // lanes that never came about
   bool any_retires_ = false;

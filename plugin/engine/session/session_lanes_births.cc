@@ -23,10 +23,10 @@ void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::u
     const SharedProtocol::Locked locked = protocol_.lock();
     health_(locked).lane_agreed();
   }
-  look_at_births();
+  poll_births();
 }
 
-void SessionLanes::look_at_births() {
+void SessionLanes::poll_births() {
   for (std::size_t i = 0; i < births_.size();) {
     Result<std::unique_ptr<wire::Lane>> made = poll(births_[i]);
     if (made.ok() && !*made) {

@@ -41,7 +41,7 @@ LaneEnding SessionLanes::given_up(LaneDriver& lane, std::string_view told, bool 
 
 void SessionLanes::end(LaneDriver& lane, LaneEnding ending) {
   if (lane.begin_end(std::move(ending))) return lane_over(lane);
-  owner_.wake();  // drive() and look() ask again, the reactor soon
+  owner_.wake();  // drive() and poll() ask again, the reactor soon
 }
 
 // True: it is over.
@@ -83,7 +83,7 @@ void SessionLanes::lane_over(LaneDriver& lane) {
   if (after.retired) RW_INFO(net, "lane {} to {} on rail {} retired", lane.id(), peer_, gone.rail);
   if (after.is_loss) note_loss(lane);
   if (after.reconnect) owner_.on_lane_wanted();
-  if (after.tells) owner_.tell_loss(after.loss);
+  if (after.logs) owner_.announce_loss(after.loss);
   if (after.then == Then::end) owner_.fail(after.loss);
 }
 

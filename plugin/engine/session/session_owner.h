@@ -19,7 +19,7 @@ struct PendingStream;
 
 // What a session asks of the reactor's thread. Each flag is taken once.
 struct SessionWants {
-  bool look = false;         // there is work, and perhaps no caller polls
+  bool poll = false;         // there is work, and perhaps no caller polls
   bool retire = false;       // the session is over: its lanes are to be closed, and its record removed
   bool lanes = false;        // a lane was lost and others are left, or a lane may yet come; or the peer is silent
   bool apply_rails = false;  // the peer said something of its rails: drain_rail_updates()

@@ -11,18 +11,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kLookMin = 1ms;  // while borrowed; doubles while callers keep polling
-constexpr Nanos kLookMax = 16ms;
+constexpr Nanos kPollMin = 1ms;  // while borrowed; doubles while callers keep polling
+constexpr Nanos kPollMax = 16ms;
 constexpr Nanos kPace = 500us;  // watched, and data waits for room on the lanes or a look was cut short
 // watched, and the peer owes acknowledgements: somebody has to notice when none come
-constexpr Nanos kSilenceLook = 50ms;
+constexpr Nanos kSilencePoll = 50ms;
 constexpr std::size_t kBudgetBytes = 4 * MiB;
 constexpr int kTurnsMax = 16;  // then other sessions have their turn
 
 }  // namespace
 
 SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<Session> session)
-    : reactor_(reactor), session_(std::move(session)), interval_(kLookMin) {}
+    : reactor_(reactor), session_(std::move(session)), interval_(kPollMin) {}
 
 SessionWatch::~SessionWatch() {
   if (timer_) reactor_.cancel(timer_);
@@ -42,50 +42,50 @@ void SessionWatch::forget_closed() {
   }
 }
 
-void SessionWatch::look_again_in(Nanos delay) {
+void SessionWatch::poll_again_in(Nanos delay) {
   if (timer_) reactor_.cancel(timer_);
   due_ = now() + delay;
   timer_ = reactor_.at(due_, [this] {
     timer_ = 0;
-    look();
+    poll();
   });
 }
 
-bool SessionWatch::looks_within(Nanos delay) const { return timer_ && due_ <= now() + delay; }
+bool SessionWatch::polls_within(Nanos delay) const { return timer_ && due_ <= now() + delay; }
 
-void SessionWatch::look() {
-  (void)session_->guarded([this] { look_and_arm(); });  // neither armed nor timed: nobody would look again
+void SessionWatch::poll() {
+  (void)session_->guarded([this] { poll_and_arm(); });  // neither armed nor timed: nobody would look again
 }
 
-void SessionWatch::look_and_arm() {
-  session_->hear_wake();
-  session_->look_for_signs();
+void SessionWatch::poll_and_arm() {
+  session_->clear_wake();
+  session_->find_signs();
   if (session_->over()) return;
   if (session_->take_polled()) {
     session_->set_borrowed(true);
-    look_again_in(interval_);
-    interval_ = session_->any_lane_is_pending() ? kLookMin : std::min(2 * interval_, kLookMax);
+    poll_again_in(interval_);
+    interval_ = session_->any_lane_is_pending() ? kPollMin : std::min(2 * interval_, kPollMax);
     return;
   }
-  interval_ = kLookMin;
+  interval_ = kPollMin;
   session_->set_borrowed(false);
   const bool quiet = drive_until_quiet();
-  look_again(quiet, arm());
+  poll_again(quiet, arm());
   const TimePoint due = session_->credit_due();
-  if (due != TimePoint::max() && !looks_within(due - now())) look_again_in(std::max(Nanos{0}, due - now()));
+  if (due != TimePoint::max() && !polls_within(due - now())) poll_again_in(std::max(Nanos{0}, due - now()));
 }
 
-void SessionWatch::look_again(bool quiet, Armed armed) {
+void SessionWatch::poll_again(bool quiet, Armed armed) {
   if (armed == Armed::ready) {
-    look_again_in(Nanos{0});
+    poll_again_in(Nanos{0});
   } else if (!quiet || armed == Armed::missed || session_->has_work()) {
-    look_again_in(kPace);
+    poll_again_in(kPace);
   } else if (session_->watches_control()) {
-    if (!looks_within(protocol::SessionProtocol::kLateLook)) look_again_in(protocol::SessionProtocol::kLateLook);
-  } else if (!looks_within(kSilenceLook) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
-    look_again_in(kSilenceLook);
+    if (!polls_within(protocol::SessionProtocol::kLatePoll)) poll_again_in(protocol::SessionProtocol::kLatePoll);
+  } else if (!polls_within(kSilencePoll) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
+    poll_again_in(kSilencePoll);
   } else if (!timer_ && session_->is_waited_for()) {
-    look_again_in(PeerHeartbeat::kAskEvery);
+    poll_again_in(PeerHeartbeat::kAskEvery);
   }
 }
 

@@ -1,7 +1,7 @@
 // The reactor's side of one session: it drives the lanes whenever no caller does (decision D5).
 //
-//   borrowed   callers poll. Descriptors are disarmed; look() comes by timer, and hands back when nobody polled since
-//   watched    nobody polls. Descriptors are armed; look() comes by readiness, by wake_for(), and by timer while data waits
+//   borrowed   callers poll. Descriptors are disarmed; poll() comes by timer, and hands back when nobody polled since
+//   watched    nobody polls. Descriptors are armed; poll() comes by readiness, by wake_for(), by timer while data waits
 //
 // On the reactor's thread only.
 #pragma once
@@ -21,16 +21,16 @@ class SessionWatch final : public Pollable {
 
   const std::shared_ptr<Session>& session() const { return session_; }
   // Also sees lanes that were added since.
-  void look();
+  void poll();
 
  private:
-  void on_ready(std::uint32_t) override { look(); }
-  void look_and_arm();
-  void look_again_in(Nanos delay);
-  bool looks_within(Nanos delay) const;
+  void on_ready(std::uint32_t) override { poll(); }
+  void poll_and_arm();
+  void poll_again_in(Nanos delay);
+  bool polls_within(Nanos delay) const;
   bool drive_until_quiet();
   enum class Armed { all, missed, ready };
-  void look_again(bool quiet, Armed armed);
+  void poll_again(bool quiet, Armed armed);
   Armed arm();
 
   Reactor& reactor_;

@@ -1,7 +1,7 @@
 // TLS between a lane's frames and its socket (docs/operate/encryption.md). The socket is the lane's: each call is told
 // which.
 //
-//   handshaking ──> open ──> failed          a failed stream moves nothing more; recv() says so after all that came before
+//   handshaking ──> open ──> failed       a failed stream moves nothing more; recv() says so after all that came before
 //
 // send() and recv() answer as sendmsg() and recvmsg() do, errno included. Threads: as the lane's, one at a time.
 #pragma once

@@ -12,7 +12,7 @@
 namespace railweave::wire {
 namespace {
 
-constexpr std::uint32_t kIdleReadsPerLook = 32;  // a look costs a system call; it tells of a peer that died
+constexpr std::uint32_t kIdleReadsPerPoll = 32;  // a look costs a system call; it tells of a peer that died
 // Nothing here measures how long the other process takes to look: a turn of a poller, about.
 constexpr Nanos kTurn = std::chrono::microseconds(5);
 
@@ -49,7 +49,7 @@ Result<Moved> ShmLane::read(LaneHandler& handler, std::size_t budget_bytes) {
     idle_reads_ = 0;
     return moved;
   }
-  if (++idle_reads_ % kIdleReadsPerLook == 0) peer_.look();
+  if (++idle_reads_ % kIdleReadsPerPoll == 0) peer_.poll();
   // What it put before it ended is to be read first.
   if (ended() && !reader_.has_input()) return failure_ = peer_.closed(reader_.inside_frame());
   return moved;
@@ -61,7 +61,7 @@ Result<Moved> ShmLane::write(LaneHandler& handler) {
 }
 
 short ShmLane::prepare_to_wait(bool writing) {
-  peer_.hear();  // of wake-ups for what was read meanwhile: they would wake at once
+  peer_.drain_wakeups();  // of wake-ups for what was read meanwhile: they would wake at once
   mine_.waits.store(shm::kForInput | (writing ? shm::kForRoom : 0u), std::memory_order_seq_cst);
   const bool input = failure_.ok() && (reader_.has_input() || ended());
   if (!input && !writer_.is_asked_to_copy() && !(writing && writer_.could_move())) return POLLIN;

@@ -26,14 +26,14 @@ Status Peer::closed(bool inside_frame) const {
 }
 
 // poll, because wake-ups that nobody took yet would hide the end from recv.
-bool Peer::look() {
+bool Peer::poll() {
   if (gone_) return false;
   pollfd p{descriptor(), POLLRDHUP, 0};
   gone_ = ::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   return !gone_;
 }
 
-void Peer::hear() {
+void Peer::drain_wakeups() {
   std::array<char, 64> bytes;
   for (ssize_t n = ssize_t(bytes.size()); n == ssize_t(bytes.size());) {
     do n = ::recv(descriptor(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -47,7 +47,7 @@ void Peer::wake(std::atomic<std::uint32_t>& waits, std::uint32_t what) {
   if ((waits.exchange(0, std::memory_order_seq_cst) & what) == 0) return;
   metrics_->sent.calls.add();
   const char byte = 1;
-  // A full socket wakes just as well; that the peer is gone is seen by look().
+  // A full socket wakes just as well; that the peer is gone is seen by poll().
   (void)::send(descriptor(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -28,10 +28,10 @@ class Peer {
   Status closed(bool inside_frame) const;            // Code::remote
 
   // Asks the kernel whether its end was closed. Once gone, gone for good.
-  bool look();
+  bool poll();
   bool gone() const { return gone_; }
   // Takes the wake-ups that came off the socket.
-  void hear();
+  void drain_wakeups();
   // If it waits for any of `what` in `waits`: clears that, and wakes it. After the store it is about, seq_cst.
   void wake(std::atomic<std::uint32_t>& waits, std::uint32_t what);
 

@@ -34,13 +34,13 @@ void RingReader::prove() {
   for (std::size_t i = 0; i < found.size(); ++i)
     same = same && shared_.secret[i].load(std::memory_order_relaxed) == std::uint8_t(found[i]);
   can_fetch_ = same;
-  tell_fetching();
+  publish_fetching();
 }
 
-void RingReader::tell_fetching() {
+void RingReader::publish_fetching() {
   const bool fetching = can_fetch_ && (one_copy_ == OneCopy::always || choice_.wants_fetch());
-  if (fetching == told_fetching_) return;
-  told_fetching_ = fetching;
+  if (fetching == published_fetching_) return;
+  published_fetching_ = fetching;
   shared_.fetching.store(fetching ? Fetching::yes : Fetching::no, std::memory_order_seq_cst);
 }
 
@@ -68,7 +68,7 @@ Result<Moved> RingReader::read(LaneHandler& handler, std::size_t budget_bytes) {
   if (!failure_.ok()) return failure_;
   moved.blocked = waiting;
   if (at_ == at_before && fetched_ == fetched_before) return moved;
-  tell();
+  announce_consumed();
   peer_.wake(peer_waits_, kForRoom);
   return moved;
 }
@@ -100,9 +100,9 @@ Status RingReader::take_inline(LaneHandler& handler, std::uint64_t head, std::si
     const bool timed = n >= CopyCost::kSampleBytesMin;
     const TimePoint begin = timed ? now() : TimePoint();
     ascending_copy(place_, ring_ + at_ % kRingBytes, n);
-    if (timed) choice_.hear_writer(double(shared_.put_cost_ps.load(std::memory_order_relaxed)) / 1000);
+    if (timed) choice_.on_writer_speed(double(shared_.put_cost_ps.load(std::memory_order_relaxed)) / 1000);
     if (timed) choice_.sample(false, n, now() - begin);
-    if (timed) tell_fetching();
+    if (timed) publish_fetching();
   }
   at_ += n;
   bytes += n;
@@ -120,7 +120,7 @@ Status RingReader::take_offered(LaneHandler& handler, std::size_t budget, std::s
     const TimePoint begin = now();
     RW_ASSIGN_OR_RETURN(n, read_while_landing_ ? fetch_watched(slot, n) : fetch(slot, place_, n));
     if (!read_while_landing_) choice_.sample(true, n, now() - begin);
-    tell_fetching();
+    publish_fetching();
     waiting = n == 0;
     if (waiting) return Status();
   }
@@ -147,7 +147,7 @@ Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::byt
       continue;
     }
     // A process that is gone closed its socket before its id, and so its memory, could be another's.
-    if (!peer_.look()) return peer_.closed(true);
+    if (!peer_.poll()) return peer_.closed(true);
     return std::size_t(n);
   }
   return malformed("payload that moved, times", kMovesMax, 1);
@@ -161,11 +161,11 @@ Result<std::size_t> RingReader::fetch_watched(std::atomic<std::uint64_t>& slot, 
 }
 
 Status RingReader::unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t address, int err) {
-  if (err == ESRCH || !peer_.look()) return peer_.closed(true);
+  if (err == ESRCH || !peer_.poll()) return peer_.closed(true);
   if (err != EFAULT || asked_) return system_error(Scope::lane, peer_.name() + ": process_vm_readv", err);
   asked_ = true;
   can_fetch_ = false;
-  tell_fetching();
+  publish_fetching();
   if (slot.compare_exchange_strong(address, kCopyPlease, std::memory_order_seq_cst))
     peer_.wake(peer_waits_, kForInput | kForRoom);
   return Status();
@@ -177,7 +177,7 @@ Status RingReader::payload_arrived(LaneHandler& handler, std::size_t n) {
   if (place_) place_ += n;
   received_.payload_bytes.add(n);
   consumed_bytes_ += n;
-  if (consumed_bytes_ - told_bytes_ >= kTellBytes) tell();
+  if (consumed_bytes_ - announced_bytes_ >= kAnnounceBytes) announce_consumed();
   if (rest_ > 0) return Status();
   place_ = nullptr;
   received_.frames.add();
@@ -185,8 +185,8 @@ Status RingReader::payload_arrived(LaneHandler& handler, std::size_t n) {
 }
 
 // A writer that polls goes on; one that sleeps is woken when read() is over.
-void RingReader::tell() {
-  told_bytes_ = consumed_bytes_;
+void RingReader::announce_consumed() {
+  announced_bytes_ = consumed_bytes_;
   shared_.consumed_bytes.store(consumed_bytes_, std::memory_order_relaxed);
   shared_.tail.store(at_ / kRecordAlign * kRecordAlign, std::memory_order_seq_cst);
 }

@@ -33,8 +33,8 @@ class RingReader {
  private:
   static constexpr std::size_t kFetchBytes = 1 * MiB;  // in one call
   static constexpr std::size_t kApartBytes = 16 * KiB;
-  static constexpr std::size_t kTellBytes = 16 * KiB;  // consumed before the writer is told, inside one read()
-  static constexpr int kMovesMax = 4;                  // of one payload in one call: withdrawn, gone
+  static constexpr std::size_t kAnnounceBytes = 16 * KiB;  // consumed before the writer is told, inside one read()
+  static constexpr int kMovesMax = 4;                      // of one payload in one call: withdrawn, gone
 
   // Learns whether the peer's memory can be read, once the peer has said where to try.
   void prove();
@@ -46,8 +46,8 @@ class RingReader {
   Result<std::size_t> fetch_watched(std::atomic<std::uint64_t>& slot, std::size_t bytes);
   Status unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t address, int err);
   Status payload_arrived(LaneHandler& handler, std::size_t n);
-  void tell();
-  void tell_fetching();
+  void announce_consumed();
+  void publish_fetching();
   Status malformed(const char* what, std::uint64_t found, std::uint64_t expected) const;
 
   Direction& shared_;
@@ -57,7 +57,7 @@ class RingReader {
   const OneCopy one_copy_;
   bool proving_;  // not known yet whether we can fetch
   bool can_fetch_ = false;
-  bool told_fetching_ = false;  // what the writer knows
+  bool published_fetching_ = false;  // what the writer knows
   CopyChoice choice_;
 
   Status failure_;        // first error; sticks
@@ -70,7 +70,7 @@ class RingReader {
   bool read_while_landing_ = false;                       // see Target
   alignas(64) std::array<std::byte, kApartBytes> apart_;  // what is read_while_landing is fetched there first
   std::uint64_t fetched_ = 0;                             // offers done with, ever
-  std::uint64_t consumed_bytes_ = 0, told_bytes_ = 0;
+  std::uint64_t consumed_bytes_ = 0, announced_bytes_ = 0;
   LaneCounters& received_;
 };
 

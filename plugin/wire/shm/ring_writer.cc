@@ -119,8 +119,8 @@ void RingWriter::copy_in(std::span<const std::byte> piece) {
   if (!timed) return;
   put_cost_.sample(piece.size(), now() - begin);
   const auto ps = std::uint32_t(std::min(put_cost_.ns_per_byte() * 1000, 1e9));
-  if (ps / 16 == told_put_cost_ps_ / 16) return;
-  told_put_cost_ps_ = ps;
+  if (ps / 16 == published_put_cost_ps_ / 16) return;
+  published_put_cost_ps_ = ps;
   shared_.put_cost_ps.store(ps, std::memory_order_relaxed);
 }
 

@@ -85,7 +85,7 @@ class RingWriter {
   std::uint64_t taken_bytes_ = 0, acknowledged_ = 0;
   LaneCounters& sent_;
   CopyCost put_cost_;
-  std::uint32_t told_put_cost_ps_ = 0;
+  std::uint32_t published_put_cost_ps_ = 0;
   bool finishing_ = false, finished_ = false;
 };
 

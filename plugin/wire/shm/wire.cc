@@ -23,7 +23,7 @@ class PendingShmLane final : public PendingLane {
     if (!copy) return system_error(Scope::lane, "fcntl(F_DUPFD_CLOEXEC)");
     return Offer{{}, std::move(copy)};
   }
-  Status hear(Offer offer) override {
+  Status complete(Offer offer) override {
     if (end_ == ShmLane::End::maker) return {};
     if (!offer.descriptor)
       return Status(Code::remote, Scope::lane, "no shared memory came with the handshake, expected a descriptor");

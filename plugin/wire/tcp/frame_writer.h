@@ -65,7 +65,7 @@ class FrameWriter {
   ssize_t send(std::span<iovec, 2 * kBatch> iov, Gathered& gathered);
   void advance(LaneHandler& handler, std::size_t bytes);
   void release(LaneHandler& handler);
-  void hear_notices();
+  void on_notices();
   Status shut();
 
   LaneSocket& socket_;

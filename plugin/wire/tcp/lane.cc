@@ -18,7 +18,7 @@ namespace railweave::wire {
 namespace {
 
 constexpr Nanos kLetGoMost = std::chrono::milliseconds(100);  // queues below TCP are shorter, unless they stand still
-constexpr Nanos kNoticeLook = std::chrono::microseconds(100);
+constexpr Nanos kNoticePoll = std::chrono::microseconds(100);
 constexpr Nanos kRoundTripEvery = std::chrono::milliseconds(4);
 constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
@@ -52,7 +52,7 @@ TcpLane::TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options
 
 // Not by poll(): it answers for the reset at once.
 TcpLane::~TcpLane() {
-  while (!end()) std::this_thread::sleep_for(kNoticeLook);
+  while (!end()) std::this_thread::sleep_for(kNoticePoll);
 }
 
 // The kernel would go on sending from memory that is about to be reused. A reset makes it let go of what waits to be
@@ -99,7 +99,7 @@ bool TcpLane::bound_arrivals(std::uint64_t bytes) {
 
 AckStatus TcpLane::ack_status() {
   tcp_info info;
-  return ask_tcp_info(descriptor(), info) ? acks_.look(now(), info) : AckStatus{};
+  return ask_tcp_info(descriptor(), info) ? acks_.poll(now(), info) : AckStatus{};
 }
 
 LaneHealth TcpLane::health() {

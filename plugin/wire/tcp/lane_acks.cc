@@ -40,8 +40,8 @@ Nanos probe_patience(const tcp_info& info) {
 
 }  // namespace
 
-AckStatus LaneAcks::look(TimePoint now, const tcp_info& info) {
-  const bool in_time = now - std::exchange(looked_at_, now) <= kLookMost;
+AckStatus LaneAcks::poll(TimePoint now, const tcp_info& info) {
+  const bool in_time = now - std::exchange(looked_at_, now) <= kPollMost;
   // by any packet, with data or without
   const TimePoint acknowledged_at = now - std::chrono::milliseconds(info.tcpi_last_ack_recv);
   AckStatus h;

@@ -26,16 +26,16 @@ namespace railweave::wire {
 class LaneAcks {
  public:
   // To be called often, every 0.1 s while an answer is owed: it is owed from the first look that sees so. A look that
-  // comes later than kLookMost makes no lane silent, but the next one may: what arrived while nothing ran here comes in
+  // comes later than kPollMost makes no lane silent, but the next one may: what arrived while nothing ran here comes in
   // at once when all goes on.
-  AckStatus look(TimePoint now, const tcp_info& info);
+  AckStatus poll(TimePoint now, const tcp_info& info);
 
   static constexpr Nanos kLateLeast = std::chrono::milliseconds(100);
   static constexpr Nanos kSilentLeast = std::chrono::milliseconds(300);
   static constexpr Nanos kSilentUnresent = std::chrono::seconds(1);
   static constexpr double kSilentTimeouts = 1.5;
   static constexpr std::uint32_t kUnansweredLeast = 4;  // packets
-  static constexpr Nanos kLookMost = std::chrono::milliseconds(250);
+  static constexpr Nanos kPollMost = std::chrono::milliseconds(250);
 
  private:
   void see_answer(TimePoint now, TimePoint heard_at, const tcp_info& info);

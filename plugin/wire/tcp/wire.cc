@@ -14,7 +14,7 @@ class PendingTcpLane final : public PendingLane {
   PendingTcpLane(std::string rail, const TcpLaneOptions& options) : rail_(std::move(rail)), options_(options) {}
 
   Result<Offer> offer() override { return Offer{}; }
-  Status hear(Offer) override { return {}; }
+  Status complete(Offer) override { return {}; }
   void start(Bootstrap bootstrap) override { bootstrap_ = std::move(bootstrap); }
   Result<std::unique_ptr<Lane>> poll() override {
     assert(bootstrap_.fd);

@@ -261,8 +261,8 @@ TEST(TcpStore, what_was_told__outlives_the_store) {
   auto one = std::move(*collectives::tcp_store("127.0.0.1", port, false, 20s));
   auto two = std::move(*collectives::tcp_store("127.0.0.1", port, false, 20s));
   ASSERT_FALSE(two->get("nothing", 0s).ok());  // it is connected
-  ASSERT_TRUE(one->tell("why", "because").ok());
-  ASSERT_TRUE(one->tell("who", "me").ok());
+  ASSERT_TRUE(one->publish("why", "because").ok());
+  ASSERT_TRUE(one->publish("who", "me").ok());
   ASSERT_TRUE(one->remove("who").ok());
   ASSERT_TRUE(one->set("what", "this").ok());
   EXPECT_EQ(two->get("who", 0s).status().code(), Code::timed_out);

@@ -99,11 +99,12 @@ class FakeEnd : public Face {
   void withdraw(const void*, std::size_t) override {}
 
  protected:
-  Request* add(const void* source, void* target, std::size_t bytes, std::deque<Request*>& line, std::uint64_t tag = 0) {
+  Request* add(const void* source, void* target, std::size_t bytes, std::deque<Request*>& queue,
+               std::uint64_t tag = 0) {
     if (requests_.size() >= kRequestsPerStream || state_->random() % 16 == 0) return nullptr;
     requests_.push_back(std::make_unique<Request>());
     *requests_.back() = {source, target, bytes, ~0ull, tag};
-    line.push_back(requests_.back().get());
+    queue.push_back(requests_.back().get());
     state_->match(*pipe_);
     return requests_.back().get();
   }
@@ -137,10 +138,10 @@ class FakeListener final : public Listener {
  public:
   FakeListener(std::shared_ptr<State> state, std::uint32_t id) : state_(std::move(state)), id_(id) {}
   Result<std::unique_ptr<RecvStream>> accept() override {
-    auto& line = state_->arrivals[id_];
-    if (line.empty() || state_->random() % 4 == 0) return std::unique_ptr<RecvStream>();
-    auto pipe = line.front();
-    line.pop_front();
+    auto& queue = state_->arrivals[id_];
+    if (queue.empty() || state_->random() % 4 == 0) return std::unique_ptr<RecvStream>();
+    auto pipe = queue.front();
+    queue.pop_front();
     return std::unique_ptr<RecvStream>(std::make_unique<FakeRecv>(state_, pipe));
   }
 

@@ -60,8 +60,8 @@ TEST(Messages, bodies_go_in_the_order_of_their_sends_and_expedited_where_somebod
   for (int r = 0; r < 2; ++r)
     listeners.push_back(std::move(*engines[std::size_t(r)]->listen(0, handles[std::size_t(r)])));
   std::vector<std::unique_ptr<collectives::Messages>> ends;
-  const auto done = [](collectives::Ticket& ticket, Status status, int source, std::size_t bytes) {
-    (void)ticket.finish(std::move(status), source, bytes);
+  const auto done = [](collectives::OperationWork& work, Status status, int source, std::size_t bytes) {
+    (void)work.finish(std::move(status), source, bytes);
   };
   for (int r = 0; r < 2; ++r) {
     peers.push_back(std::make_unique<collectives::PeerStreams>(engines[std::size_t(r)], r, handles,
@@ -74,17 +74,17 @@ TEST(Messages, bodies_go_in_the_order_of_their_sends_and_expedited_where_somebod
       std::make_shared<const collectives::TicketOrigin>(collectives::TicketOrigin{*runner, {}, nullptr, "test"});
   const std::vector<int> data = numbers(50'000, 0);
   std::vector<std::vector<int>> got(2, std::vector<int>(data.size()));
-  std::vector<std::shared_ptr<collectives::Ticket>> tickets;
+  std::vector<std::shared_ptr<collectives::OperationWork>> works;
   for (std::uint32_t i = 0; i < 2; ++i) {
     collectives::Message send{
         .sends = true, .peer = 1, .tag = i, .source = data.data(), .bytes = data.size() * sizeof(int), .order = 5 + i};
     collectives::Message receive{.peer = 0, .tag = i, .target = got[i].data(), .bytes = data.size() * sizeof(int)};
     for (const auto& [end, message] : {std::pair(0, send), std::pair(1, receive)}) {
-      tickets.push_back(std::make_shared<collectives::Ticket>(origin));
-      ends[std::size_t(end)]->add(tickets.back(), message);
+      works.push_back(std::make_shared<collectives::OperationWork>(origin));
+      ends[std::size_t(end)]->add(works.back(), message);
     }
   }
-  EXPECT_EQ(tickets[0]->wait(Nanos(0)).code(), Code::timed_out);
+  EXPECT_EQ(works[0]->wait(Nanos(0)).code(), Code::timed_out);
   for (int steps = 0; steps < 10'000 && (ends[0]->busy() || ends[1]->busy()); ++steps, network.step())
     for (int r = 0; r < 2; ++r)
       ASSERT_TRUE(peers[std::size_t(r)]->advance().ok() && ends[std::size_t(r)]->advance().ok());

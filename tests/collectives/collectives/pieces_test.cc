@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/sealed_memory.h"
-#include "collectives/group/ticket.h"
+#include "collectives/group/operation_work.h"
 #include "collectives/shared_memory/neighbours.h"
 #include "collectives/shared_memory/pieces.h"
 #include "collectives/shared_memory/shm_memory.h"
@@ -166,47 +166,47 @@ TEST(Pieces, a_rank_that_leaves__is_named_to_who_waits_for_its_posting) {
 constexpr std::size_t kAllSlots = ShmColumn::kSlots * kPostedMax / sizeof(float);  // elements: of so many pieces
 
 // Two ranks' sides of one exchange in this process, without a group.
-struct TwoLines {
-  std::vector<std::unique_ptr<ShmQueue>> lines;
+struct TwoQueues {
+  std::vector<std::unique_ptr<ShmQueue>> queues;
   ShmQueue::Callbacks callbacks;
   std::shared_ptr<const TicketOrigin> origin = std::make_shared<TicketOrigin>();
 
-  explicit TwoLines(bool in_pieces = true) {
+  explicit TwoQueues(bool in_pieces = true) {
     const OwnedFd fd = std::move(*make_sealed_memory(ShmExchange::memory_bytes(2)));
     const auto secret = random_id();
     const std::vector<NeighbourProof> proofs(2, {::getpid(), reinterpret_cast<std::uint64_t>(secret.data()), secret});
     for (int rank : {0, 1})
-      lines.push_back(std::make_unique<ShmQueue>(
+      queues.push_back(std::make_unique<ShmQueue>(
           ShmExchange(std::move(*ShmMemory::map(fd.get(), ShmExchange::memory_bytes(2))), rank, 2), "", in_pieces,
           std::move(*Neighbours::prove(proofs, rank))));
   }
 
-  std::shared_ptr<Ticket> add(int rank, const std::vector<float>& in, std::vector<float>& out) {
+  std::shared_ptr<OperationWork> add(int rank, const std::vector<float>& in, std::vector<float>& out) {
     Call call = call_of(Operation::all_gather, 2, {in.size(), in.size()}, sizeof(float));
     call.problem.rank = rank;
     call.input = in.data();
     call.output = out.data();
-    auto ticket = std::make_shared<Ticket>(origin);
-    EXPECT_TRUE(lines[std::size_t(rank)]->takes(call));
-    EXPECT_TRUE(lines[std::size_t(rank)]->add(ticket, call));
-    return ticket;
+    auto work = std::make_shared<OperationWork>(origin);
+    EXPECT_TRUE(queues[std::size_t(rank)]->takes(call));
+    EXPECT_TRUE(queues[std::size_t(rank)]->add(work, call));
+    return work;
   }
   void advance(int rank) {
-    while (lines[std::size_t(rank)]->advance(callbacks)) {
+    while (queues[std::size_t(rank)]->advance(callbacks)) {
     }
   }
   // A first operation is copied; both measure that, and want to know what reading an offer costs.
   void come_to_offers() {
     const std::vector<float> in(kAllSlots);
     std::vector<float> out(2 * kAllSlots), other(2 * kAllSlots);
-    const std::shared_ptr<Ticket> both[] = {add(0, in, out), add(1, in, other)};
+    const std::shared_ptr<OperationWork> both[] = {add(0, in, out), add(1, in, other)};
     for (int rank : {0, 1, 0}) advance(rank);
     ASSERT_TRUE(both[0]->over() && both[1]->over());
   }
 };
 
 TEST(Pieces, what_is_offered__is_over_when_the_others_have_read_it) {
-  TwoLines two;
+  TwoQueues two;
   two.come_to_offers();
   const std::vector<float> ones(kAllSlots, 1), twos(kAllSlots, 2);
   std::vector<float> out(2 * kAllSlots), other(2 * kAllSlots), expected(ones);
@@ -217,7 +217,7 @@ TEST(Pieces, what_is_offered__is_over_when_the_others_have_read_it) {
   two.advance(0);
   EXPECT_EQ(out, expected) << "it has taken all";
   EXPECT_FALSE(first->over());
-  EXPECT_EQ(two.lines[0]->awaited(), std::vector{1});
+  EXPECT_EQ(two.queues[0]->awaited(), std::vector{1});
   two.advance(1);
   two.advance(0);
   two.advance(1);
@@ -227,19 +227,19 @@ TEST(Pieces, what_is_offered__is_over_when_the_others_have_read_it) {
 }
 
 TEST(Pieces, what_was_withdrawn__is_not_read) {
-  TwoLines two;
+  TwoQueues two;
   two.come_to_offers();
   std::vector<float> in(kAllSlots, 1), out(2 * kAllSlots), other(kAllSlots, 1), other_out(2 * kAllSlots, -1);
   const auto first = two.add(0, in, out);
   two.advance(0);
-  EXPECT_EQ(two.lines[0]->close().size(), 1u);
+  EXPECT_EQ(two.queues[0]->close().size(), 1u);
   std::ranges::fill(in, 1000);
   const auto late = two.add(1, other, other_out);
   two.advance(1);
   EXPECT_FALSE(late->over());
   EXPECT_EQ(other_out, std::vector<float>(2 * kAllSlots, -1));
-  EXPECT_EQ(two.lines[1]->awaited(), std::vector{0});
-  EXPECT_TRUE(two.lines[1]->failure().ok());
+  EXPECT_EQ(two.queues[1]->awaited(), std::vector{0});
+  EXPECT_TRUE(two.queues[1]->failure().ok());
 }
 
 // Who closes may write to what it offered at once: nothing that another just read of it counts, not even a piece.
@@ -252,9 +252,9 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
   const std::vector<float> other(kAllSlots, 2);
   int cut = 0;  // rounds that ended in mid-operation
   for (int round = 0; round < 20'000 && now() - start < 2s; ++round) {
-    TwoLines two;
+    TwoQueues two;
     two.come_to_offers();
-    const std::uint64_t before = two.lines[1]->ended();
+    const std::uint64_t before = two.queues[1]->ended();
     std::ranges::fill(in, 1);
     std::ranges::fill(other_out, -1);
     const auto late = two.add(1, other, other_out);
@@ -270,13 +270,13 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
     while (!reading) std::this_thread::yield();
     for (const TimePoint then = now() + delay; now() < then;) {
     }
-    (void)two.lines[0]->close();
+    (void)two.queues[0]->close();
     for (std::size_t i = 0; i < in.size(); i += kPage) in[i] = 1000;  // not all of it: sooner than the page is read
     reader.join();
-    const std::size_t pieces_taken = std::min<std::size_t>(two.lines[1]->ended() - before, ShmColumn::kSlots);
+    const std::size_t pieces_taken = std::min<std::size_t>(two.queues[1]->ended() - before, ShmColumn::kSlots);
     const auto taken_end = other_out.begin() + std::ptrdiff_t(pieces_taken * kPiece);
     ASSERT_EQ(std::count(other_out.begin(), taken_end, 1.0f), taken_end - other_out.begin()) << "round " << round;
-    ASSERT_TRUE(two.lines[1]->failure().ok()) << two.lines[1]->failure().message();
+    ASSERT_TRUE(two.queues[1]->failure().ok()) << two.queues[1]->failure().message();
     ASSERT_EQ(late->over(), pieces_taken == ShmColumn::kSlots);
     if (late->over()) {
       ASSERT_TRUE(late->status().ok());
@@ -289,12 +289,12 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
 
 TEST(Pieces, takes__large_ones_only_where_all_do) {
   Call call = call_of(Operation::all_reduce, 2, {kPostedMax});
-  EXPECT_TRUE(TwoLines(false).lines[0]->takes(call));
+  EXPECT_TRUE(TwoQueues(false).queues[0]->takes(call));
   call.problem.counts = {kPostedMax + 1};
-  EXPECT_FALSE(TwoLines(false).lines[0]->takes(call));
-  EXPECT_TRUE(TwoLines(true).lines[0]->takes(call));
+  EXPECT_FALSE(TwoQueues(false).queues[0]->takes(call));
+  EXPECT_TRUE(TwoQueues(true).queues[0]->takes(call));
   call.hints.priority = Priority::urgent;
-  EXPECT_FALSE(TwoLines(true).lines[0]->takes(call));
+  EXPECT_FALSE(TwoQueues(true).queues[0]->takes(call));
 }
 
 // Offered, copied and small ones, and of a root, all at once and waited for backwards.

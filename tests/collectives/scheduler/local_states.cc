@@ -28,7 +28,7 @@ std::string key_of(const Rank& rank) {
   for (const auto& standing : standings) {
     append(key, standing.id);
     append(key, standing.key);
-    append(key, standing.line_key);
+    append(key, standing.queue_key);
     append(key, std::uint64_t(standing.live) + 2 * std::uint64_t(standing.waits_for_turn));
     if (!standing.live) continue;
     const auto longer_ago = [&](const auto& other) { return other.live && other.moved_at < standing.moved_at; };

@@ -17,7 +17,7 @@ constexpr TimePoint kLate = kStart + Scheduler::kStallMost;
 class Issuing : public Scheduler {
  public:
   using Scheduler::Scheduler;
-  Id issue(Line line, Priority priority, std::size_t bytes, TimePoint now, Lead lead = {}) {
+  Id issue(QueueId line, Priority priority, std::size_t bytes, TimePoint now, Lead lead = {}) {
     return Scheduler::issue(line, priority, bytes, std::exchange(issued_bytes_, issued_bytes_ + bytes), now, lead);
   }
 

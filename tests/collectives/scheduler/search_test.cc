@@ -135,7 +135,7 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
   EXPECT_GT(searched, 120 / (kEvery * kEvery));
 }
 
-// Two operations of each line, the shards' urgent and the replicas' bulk, of other sizes. Rank 0 issues all at once,
+// Two operations of each queue, the shards' urgent and the replicas' bulk, of other sizes. Rank 0 issues all at once,
 // rank 3 all but one; the others each one when the one before it is over, the replicas' first.
 World hsdp_2_by_2_twice() {
   World world;
@@ -188,7 +188,7 @@ TEST(Search, a_window_of_bytes__leads_on) {
   }
 }
 
-// They count for nothing, but begin behind what is held ahead of them in their line.
+// They count for nothing, but begin behind what is held ahead of them in their queue.
 TEST(Search, small_operations__lead_on) {
   World world;
   world.operations = {{{0, 1}, 1}, {{0, 1}, 2}, {{0, 1}, 1, Priority::normal, KiB}, {{0, 1}, 2, Priority::normal, KiB}};

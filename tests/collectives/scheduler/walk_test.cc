@@ -46,8 +46,9 @@ Built operations_of(const Hsdp& job, std::mt19937_64& random) {
   return built;
 }
 
-// A rank's operations in an order of chance that keeps each line's. Before it waits for one it has issued all that come
-// before that one in `own`; so without windows every such program ends. Some windows and leads are the rank's alone.
+// A rank's operations in an order of chance that keeps each queue's. Before it waits for one it has issued all that
+// come before that one in `own`; so without windows every such program ends. Some windows and leads are the rank's
+// alone.
 std::vector<Act> program(const World& world, const std::vector<std::size_t>& own, std::mt19937_64& random) {
   std::vector<Act> acts;
   std::vector<bool> issued(own.size());
@@ -57,13 +58,13 @@ std::vector<Act> program(const World& world, const std::vector<std::size_t>& own
       acts.push_back({Act::Kind::wait, own[waited++]});
       continue;
     }
-    // The first of some line that is not issued yet.
+    // The first of some queue that is not issued yet.
     std::vector<std::size_t> firsts;
-    std::vector<std::size_t> lines;
+    std::vector<std::size_t> queues;
     for (std::size_t i = 0; i < own.size(); ++i) {
       const std::size_t line = world.operations[own[i]].line;
-      if (issued[i] || std::ranges::count(lines, line) > 0) continue;
-      lines.push_back(line);
+      if (issued[i] || std::ranges::count(queues, line) > 0) continue;
+      queues.push_back(line);
       firsts.push_back(i);
     }
     if (firsts.empty()) continue;

@@ -19,7 +19,7 @@ void act(const World& world, Rank& rank, const Act& act) {
   }
 }
 
-// Those of its line that were issued before it have.
+// Those of its queue that were issued before it have.
 bool may_begin(const World& world, const Rank& rank, std::size_t operation) {
   for (std::size_t o = 0; o < world.operations.size(); ++o)
     if (rank.ids[o] > 0 && rank.ids[o] < rank.ids[operation] && rank.done[o] == 0 &&

@@ -1,6 +1,6 @@
 // A world of ranks, each with a scheduler and a program, and what may happen next in it.
 //
-// An operation takes some steps at each of its ranks, which begins those of a line in the order of their issue. Each
+// An operation takes some steps at each of its ranks, which begins those of a queue in the order of their issue. Each
 // step wants the operation live there, and from the second on that every member has done the one before it; the last
 // may also come while it is held (what was posted goes on). A rank's time passes as it likes: what is live may stall,
 // the longest idle first, whether it could have moved (the rank was slow) or not, while what has moved since does not.
@@ -24,7 +24,7 @@ struct Act {
 struct World {
   struct Operation {
     std::vector<int> members;
-    collectives::Scheduler::Line line = 0;  // the same for operations of one group and class
+    collectives::Scheduler::QueueId line = 0;  // the same for operations of one group and class
     Priority priority = Priority::normal;
     std::size_t bytes = MiB;
   };

@@ -1,5 +1,5 @@
-"""One rank of tests/gpu/nccl/losses, on a host of tools/lab: all_reduces in a row, and on rank 0 the loss while they go
-on."""
+"""One rank of tests/gpu/nccl/losses, on a host of tools/lab:
+all_reduces in a row, and on rank 0 the loss while they go on."""
 
 import argparse
 import datetime
@@ -19,7 +19,7 @@ from lab import state  # noqa: E402
 from two_hosts import environment  # noqa: E402
 
 ELEMENTS = 1 << 20  # int32
-# of all_reduces before the loss, and after it was undone: a rail may take 5 s to carry again
+# Seconds of all_reduces before the loss, and after it was undone: a rail may take 5 s to carry again.
 BEFORE_S, AFTER_S = 2.0, 6.0
 GIVE_UP_S = 20.0  # torch's own timeout: longer than what any promise says
 RAIL = 1
@@ -59,8 +59,8 @@ class Loss:
 
 
 def all_reduces(torch, dist, rank, over):
-    """Until rank 0 says that it is over, or an error. Returns (when each ended, how many were wrong, the error or
-    None)."""
+    """Until rank 0 says that it is over, or an error.
+    Returns (when each ended, how many were wrong, the error or None)."""
     positions = torch.arange(ELEMENTS, dtype=torch.int32, device="cuda") % 1000
     ended, wrong = [], 0
     try:

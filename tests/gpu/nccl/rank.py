@@ -15,8 +15,8 @@ def expected_sum(torch, base, world):
 
 
 class Collective:
-    """`run()` acts on what `prepare(round)` filled; `check()` says whether the result is right. Integers: no
-    rounding."""
+    """`run()` acts on what `prepare(round)` filled; `check()` says whether the result is right.
+    Integers: no rounding."""
 
     def __init__(self, torch, dist, rank, world, count):
         self.torch, self.dist, self.rank, self.world, self.count = torch, dist, rank, world, count
@@ -96,8 +96,8 @@ def measure(torch, dist, collective, seconds):
         collective.run()
         torch.cuda.synchronize()
         if not collective.check():
-            raise SystemExit(f"{collective.name} of {4 * collective.count} bytes, turn {turn}: wrong data at rank "
-                             f"{collective.rank}")
+            raise SystemExit(f"{collective.name} of {4 * collective.count} bytes, turn {turn}: "
+                             f"wrong data at rank {collective.rank}")
     start = time.perf_counter()
     collective.run()
     torch.cuda.synchronize()

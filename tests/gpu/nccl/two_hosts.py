@@ -1,5 +1,5 @@
-"""What makes NCCL take two ranks on one GPU for two hosts, so that everything between them goes through a net
-plugin."""
+"""What makes NCCL take two ranks on one GPU for two hosts,
+so that everything between them goes through a net plugin."""
 
 import datetime
 import json
@@ -17,14 +17,14 @@ def environment(net, plugin, rank, folder, **own):
     return {
         **os.environ,
         "RANK": str(rank), "WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "0", "MEETING": str(folder / f"meeting-{net}"),
-        # two hosts; both may have the one GPU
+        # Two hosts; both may have the one GPU.
         "NCCL_HOSTID": f"railweave-test-{rank}", "NCCL_MULTI_RANK_GPU_ENABLE": "1",
         "NCCL_NET": NETS[net], "NCCL_NET_PLUGIN": str(plugin) if net == "railweave" else "none",
         # No other way between them, and nothing that asks for the GPU to be the rank's own.
         "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MNNVL_ENABLE": "0",
         "NCCL_CUMEM_ENABLE": "0",
         "NCCL_RAS_ENABLE": "0",  # its connections are none of the net's
-        # kernels of both ranks have room; it is also the number of channels, so of windows in flight
+        # Kernels of both ranks have room; it is also the number of channels, so of windows in flight.
         "NCCL_MAX_CTAS": "2",
         "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,ENV",
         "NCCL_DEBUG_FILE": str(folder / f"{net}-{rank}.nccl.log"),

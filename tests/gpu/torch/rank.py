@@ -1,5 +1,5 @@
-"""What tests/gpu/torch/run starts: `operations` with ranks of its own, `order` and `fsdp2` as one rank of two. They
-answer in JSON."""
+"""What tests/gpu/torch/run starts: `operations` with ranks of its own, `order` and `fsdp2` as one rank of two.
+They answer in JSON."""
 
 import argparse
 import json

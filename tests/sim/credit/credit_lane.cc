@@ -45,9 +45,9 @@ void CreditLane::handle(const Event& event) {
       edge_ = std::max(edge_, event.b);
       transmit();
       return send();
-    case Event::Kind::hear: window_.hear(event.edition, {.window_bytes = event.a, .limit = event.b}); return send();
-    case Event::Kind::look:
-      if (event.at >= look_at_) look();
+    case Event::Kind::apply: window_.apply(event.edition, {.window_bytes = event.a, .limit = event.b}); return send();
+    case Event::Kind::poll:
+      if (event.at >= look_at_) poll();
       return;
     case Event::Kind::send: send_pending_ = false; return send();
   }
@@ -64,7 +64,7 @@ void CreditLane::post(std::uint64_t bytes) {
 
 void CreditLane::send() {
   if (world_.stands_still(from_)) return send_later(world_.runs_at(from_));
-  window_.look(world_.local(from_, world_.now_), taken_, waiting_ > 0);
+  window_.poll(world_.local(from_, world_.now_), taken_, waiting_ > 0);
   while (waiting_ > 0) {
     const std::uint64_t under_way = taken_ - acknowledged_, own = kOwnBound - std::min(kOwnBound, under_way);
     const std::uint64_t room = std::min(window_.room(under_way, taken_), own);
@@ -125,16 +125,16 @@ void CreditLane::read() {
   arrivals_.position = arrived_;
   ++arrivals_.segments;
   arrivals_.waiting_kib = last_waiting_kib_;
-  look();
+  poll();
 }
 
-void CreditLane::look() {
+void CreditLane::poll() {
   if (receiver_stands_still())
-    return world_.after({.kind = Event::Kind::look, .at = look_at_ = receiver_runs_at(), .lane = this});
-  const Credit credit = share_->look(world_.local(to_, world_.now_), arrivals_, 2 * world_.options_.one_way);
+    return world_.after({.kind = Event::Kind::poll, .at = look_at_ = receiver_runs_at(), .lane = this});
+  const Credit credit = share_->poll(world_.local(to_, world_.now_), arrivals_, 2 * world_.options_.one_way);
   if (const auto news = reported_.news(credit, bound_arrivals(credit.window_bytes))) say(*news);
   look_at_ = share_->due() == TimePoint::max() ? share_->due() : world_.global(to_, share_->due());
-  if (look_at_ != TimePoint::max()) world_.after({.kind = Event::Kind::look, .at = look_at_, .lane = this});
+  if (look_at_ != TimePoint::max()) world_.after({.kind = Event::Kind::poll, .at = look_at_, .lane = this});
 }
 
 // As wire::Lane's. True: no more than that is under way.
@@ -150,7 +150,7 @@ bool CreditLane::bound_arrivals(std::uint64_t window_bytes) {
 
 // One that is lost is said again as it was: a newer one may be there before.
 void CreditLane::say(const protocol::Credit& credit) {
-  Event statement{.kind = Event::Kind::hear,
+  Event statement{.kind = Event::Kind::apply,
                   .at = world_.now_ + world_.options_.one_way,
                   .lane = this,
                   .a = credit.window_bytes,

@@ -34,7 +34,7 @@ class CreditLane {
   bool receiver_stands_still() const { return world_.stands_still(to_) || world_.now() < receiver_paused_until_; }
   TimePoint receiver_runs_at() { return std::max(world_.runs_at(to_), receiver_paused_until_); }
   void read();
-  void look();
+  void poll();
   bool bound_arrivals(std::uint64_t window_bytes);
   void say(const protocol::Credit& credit);
   void forget();
@@ -51,7 +51,7 @@ class CreditLane {
   bool send_pending_ = false;
   // The receiver.
   std::optional<engine::LaneShare> share_;
-  engine::ToldCredit reported_;
+  engine::AnnouncedCredit reported_;
   engine::LaneShare::Arrivals arrivals_;
   std::uint64_t arrived_ = 0, edition_ = 0;
   std::uint64_t advertised_;  // its kernel takes back nothing

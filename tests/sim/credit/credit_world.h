@@ -1,7 +1,7 @@
 // Hosts that send to each other through a switch, in virtual time, as far as credit windows reach
-// (docs/internals/credit_windows.md): the sender's CreditWindow and the receiver's LaneShare and ToldCredit are the
-// shipped ones; links, kernels, processes and clocks are made up here. Each pair of hosts has one lane, each host one
-// rail with an account. Statements may be late, lost or twice there; processes may stand still; clocks run apart.
+// (docs/internals/credit_windows.md): the sender's CreditWindow and the receiver's LaneShare and AnnouncedCredit are
+// the shipped ones; links, kernels, processes and clocks are made up here. Each pair of hosts has one lane, each host
+// one rail with an account. Statements may be late, lost or twice there; processes may stand still; clocks run apart.
 #pragma once
 
 #include <deque>
@@ -66,7 +66,7 @@ class CreditWorld {
     TimePoint paused_until{};
   };
   struct Event {
-    enum class Kind { at_switch, arrive, read, acknowledge, hear, look, send } kind;
+    enum class Kind { at_switch, arrive, read, acknowledge, apply, poll, send } kind;
     TimePoint at;
     std::uint64_t number = 0;  // in the order in which events were made
     CreditLane* lane = nullptr;

@@ -33,7 +33,7 @@ class SmallWorld {
   static constexpr int kActs = 3 * kSmallLanes + 2;
   void act(int what) {
     const int lane = what % kSmallLanes;
-    if (what < kSmallLanes) return look(lane);
+    if (what < kSmallLanes) return poll(lane);
     if (what < 2 * kSmallLanes) return arrive(lane, allowed(lane));
     if (what < 3 * kSmallLanes) return begin_anew(lane);
     pass(what == 3 * kSmallLanes ? Nanos(1ms) : Nanos(6ms));
@@ -53,13 +53,13 @@ class SmallWorld {
   RailLoad load() const { return load_of(*memory_, now_); }
 
  private:
-  void look(int i) { credits_[std::size_t(i)] = lanes_[std::size_t(i)]->look(now_, arrivals_[std::size_t(i)], 100us); }
+  void poll(int i) { credits_[std::size_t(i)] = lanes_[std::size_t(i)]->poll(now_, arrivals_[std::size_t(i)], 100us); }
   void arrive(int i, std::uint64_t bytes) {
     LaneShare::Arrivals& arrivals = arrivals_[std::size_t(i)];
     arrivals.position += bytes;
     arrivals.segments += bytes > 0;
     arrivals.waiting_kib = 100;
-    look(i);
+    poll(i);
   }
   void begin_anew(int i) {
     lanes_[std::size_t(i)].emplace(std::make_shared<RailAccount>(memory_), kSmallRate);
@@ -133,7 +133,7 @@ TEST(AllStatements, the_last_edition_stands_in_whatever_order_they_come) {
       std::uint64_t highest = 0;
       for (std::size_t i = 0; i <= editions.size(); ++i) {
         const std::uint64_t edition = i < editions.size() ? editions[i] : editions[twice];
-        window.hear(edition, {.window_bytes = edition * KiB, .limit = 1000 * edition});
+        window.apply(edition, {.window_bytes = edition * KiB, .limit = 1000 * edition});
         highest = std::max(highest, edition);
         ASSERT_EQ(window.standing(), (protocol::Credit{.window_bytes = highest * KiB, .limit = 1000 * highest}));
       }
@@ -150,11 +150,11 @@ TEST(AllStatements, whatever_is_said_a_sender_sends_within_a_second_and_never_be
     for (const std::uint64_t limit : kEdges)
       for (const std::uint64_t next : kEdges) {
         protocol::CreditWindow credit;
-        credit.hear(1, {.window_bytes = window, .limit = limit});
+        credit.apply(1, {.window_bytes = window, .limit = limit});
         std::uint64_t position = 0;
         for (int ms = 0; ms < 1001; ++ms, now += 1ms) {
-          if (ms == 500) credit.hear(2, {.window_bytes = next, .limit = limit});
-          credit.look(now, position, true);
+          if (ms == 500) credit.apply(2, {.window_bytes = next, .limit = limit});
+          credit.poll(now, position, true);
           const protocol::Credit stands = credit.standing();
           const std::uint64_t room = credit.room(0, position);
           ASSERT_LE(room, stands.window_bytes);
@@ -164,7 +164,7 @@ TEST(AllStatements, whatever_is_said_a_sender_sends_within_a_second_and_never_be
           position += 192;
           credit.took();
         }
-        credit.look(now += 1s, position, true);
+        credit.poll(now += 1s, position, true);
         ASSERT_TRUE(position > 0 || credit.room(0, position) >= protocol::CreditWindow::kLeastBytes)
             << window << ' ' << limit << ' ' << next;
       }

@@ -30,14 +30,14 @@ TEST_F(Absence, a_rail_that_is_due_and_of_which_nothing_is_known_is_asked_for_ag
   times_.see(at(0s), {true});
   EXPECT_TRUE(times_.is_due(0, at(8s)));
   EXPECT_EQ(times_.next(at(8s)), at(16s));
-  times_.told(0);
+  times_.logged(0);
   EXPECT_FALSE(times_.is_due(0, at(16s)));
   EXPECT_EQ(times_.next(at(16s)), std::nullopt);
 }
 
 TEST_F(Absence, a_rail_that_was_told_of_is_told_of_again_after_it_had_a_lane) {
   times_.see(at(0s), {true});
-  times_.told(0);
+  times_.logged(0);
   times_.see(at(9s), {false});
   times_.see(at(10s), {true});
   EXPECT_FALSE(times_.is_due(0, at(17s)));

@@ -8,12 +8,12 @@ namespace railweave::engine {
 namespace {
 
 TEST(LoggedAbsences, each_rail_of_ours_once_and_few_of_all_peers) {
-  LoggedAbsences told;
-  EXPECT_TRUE(told.may_tell_of_ours(63));
-  EXPECT_FALSE(told.may_tell_of_ours(63));
-  EXPECT_TRUE(told.may_tell_of_ours(0));
+  LoggedAbsences logged;
+  EXPECT_TRUE(logged.may_log_ours(63));
+  EXPECT_FALSE(logged.may_log_ours(63));
+  EXPECT_TRUE(logged.may_log_ours(0));
   int times = 0;
-  for (int i = 0; i < 100; ++i) times += told.may_tell_of_peers();
+  for (int i = 0; i < 100; ++i) times += logged.may_log_peers();
   EXPECT_EQ(times, 4);
 }
 

@@ -70,7 +70,7 @@ class Accepting : public Paperwork, public AcceptorOwner {
   }
   static Hello answer_to(Talker& caller, const Hello& hello) {
     caller.say(hello);
-    auto answer = caller.hear();
+    auto answer = caller.receive();
     EXPECT_TRUE(answer) << "closed without an answer";
     return answer ? std::move(*answer) : Hello();
   }

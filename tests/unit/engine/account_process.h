@@ -21,8 +21,8 @@
 namespace railweave::engine {
 
 struct AccountOrder {
-  enum What : int { look, run, forge, fork };
-  What what = look;
+  enum What : int { poll, run, forge, fork };
+  What what = poll;
   int lanes = 0;                  // the least number that the process has from now on
   std::uint64_t until_bytes = 0;  // run: until each lane received so many more
   bool is_told = false;           // run: one answer more, as soon as one of the process's lanes may send
@@ -45,9 +45,9 @@ class PaperReceiver {
   explicit PaperReceiver(std::shared_ptr<RailAccount> account)
       : share_(std::move(account), Rate::from_megabits(1000)) {}
 
-  void look() {
+  void poll() {
     const TimePoint t = now();
-    const LaneShare::Credit credit = share_.look(t, arrivals_, std::chrono::microseconds(100));
+    const LaneShare::Credit credit = share_.poll(t, arrivals_, std::chrono::microseconds(100));
     window_least_ = std::min(window_least_, credit.window_bytes);
     if (arrivals_.position < credit.limit) {
       arrivals_.position += std::min(kPiece, credit.limit - arrivals_.position);
@@ -82,11 +82,11 @@ class AccountBody {
     ::alarm(100);  // ends this process if the test is gone and did not end it
     if (!reactor_.start().ok()) return 1;
     on_reactor(reactor_, [&] { shared_.open(); });
-    while (const auto order = wire_.hear<AccountOrder>()) {
+    while (const auto order = wire_.receive<AccountOrder>()) {
       while (int(lanes_.size()) < order->lanes) lanes_.emplace_back(shared_.account());
       bool in_time = true;
       pid_t forked = -1;
-      if (order->what == AccountOrder::look) look();
+      if (order->what == AccountOrder::poll) poll();
       if (order->what == AccountOrder::run) in_time = go_on(*order);
       if (order->what == AccountOrder::forge) forge(order->forgery);
       if (order->what == AccountOrder::fork) forked = fork_sleeper();
@@ -97,8 +97,8 @@ class AccountBody {
   }
 
  private:
-  void look() {
-    for (PaperReceiver& lane : lanes_) lane.look();
+  void poll() {
+    for (PaperReceiver& lane : lanes_) lane.poll();
   }
 
   bool go_on(const AccountOrder& order) {
@@ -113,7 +113,7 @@ class AccountBody {
     bool is_told = !order.is_told;
     for (const TimePoint end = now() + std::chrono::seconds(30); !is_over();
          std::this_thread::sleep_for(std::chrono::microseconds(200))) {
-      look();
+      poll();
       if (!is_told &&
           std::any_of(lanes_.begin(), lanes_.end(), [](const PaperReceiver& lane) { return !lane.waits(); }))
         is_told = answer(true, -1);
@@ -163,7 +163,7 @@ class AccountProcess {
   void begin(const AccountOrder& order) { EXPECT_TRUE(forked_.wire().say(order)); }
   // The answer to what it was told to begin.
   AccountReport end() {
-    const auto report = forked_.wire().hear<AccountReport>();
+    const auto report = forked_.wire().receive<AccountReport>();
     EXPECT_TRUE(report) << "the process is gone";
     return report.value_or(AccountReport{.has_ended = false});
   }
@@ -171,7 +171,7 @@ class AccountProcess {
     begin(order);
     return end();
   }
-  AccountReport look(int lanes = 0) { return act({.what = AccountOrder::look, .lanes = lanes}); }
+  AccountReport poll(int lanes = 0) { return act({.what = AccountOrder::poll, .lanes = lanes}); }
   engine_test::Forked& process() { return forked_; }
 
  private:

@@ -15,8 +15,8 @@ constexpr std::uint64_t kEarlierBytes = 1'000'000'000'000;
 
 class Arriving : public testing::Test {
  protected:
-  explicit Arriving(Rate most = {}) : rate_(most) { rate_.look(now_, bytes_); }
-  void arrive(Nanos in, std::uint64_t bytes) { rate_.look(now_ += in, bytes_ += bytes); }
+  explicit Arriving(Rate most = {}) : rate_(most) { rate_.poll(now_, bytes_); }
+  void arrive(Nanos in, std::uint64_t bytes) { rate_.poll(now_ += in, bytes_ += bytes); }
   double megabits() const { return rate_.rate().megabits(); }
 
   TimePoint now_{1h};
@@ -93,7 +93,7 @@ TEST_F(Arriving, look__any_speed_counts_where_the_nominal_one_is_not_known) {
 // Its owner began anew in another memory, or another process wrote into this one.
 TEST_F(Arriving, look__a_count_that_went_back_begins_anew) {
   arrive(5ms, kGigabitSample);
-  rate_.look(now_ += 5ms, bytes_ = 100);
+  rate_.poll(now_ += 5ms, bytes_ = 100);
   EXPECT_DOUBLE_EQ(megabits(), 1000) << "no sample";
   arrive(4ms, 2 * kGigabitSample);
   EXPECT_DOUBLE_EQ(megabits(), 1000) << "of 4 ms";

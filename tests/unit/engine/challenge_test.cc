@@ -42,12 +42,12 @@ Ends converse(const SharedKey* ours, const SharedKey* theirs, const Spoil& spoil
     if (spoil) spoil(number, *next);
     Challenge& hears = number % 2 ? ends.dialler : ends.acceptor;
     Challenge& spoke = number % 2 ? ends.acceptor : ends.dialler;
-    const Challenge::Turn turn = hears.hear(*next);
+    const Challenge::Turn turn = hears.on_message(*next);
     next = turn.answer;
     if (turn.status.ok()) continue;
     ends.status = turn.status;
     ends.no_common_key = turn.no_common_key;
-    if (turn.answer && spoke.concerns(*turn.answer)) ends.told = spoke.hear(*turn.answer).status.message();
+    if (turn.answer && spoke.concerns(*turn.answer)) ends.told = spoke.on_message(*turn.answer).status.message();
     break;
   }
   return ends;
@@ -93,11 +93,11 @@ TEST(Challenge, AKeyAtTheAcceptorAloneIsNamedAtBothEnds) {
   Challenge has_key = acceptor(&k), has_none = dialler(nullptr);
   Message hello{};
   std::memcpy(hello.data(), "LKEAWEV1", 8);
-  const Challenge::Turn turn = has_key.hear(hello);
+  const Challenge::Turn turn = has_key.on_message(hello);
   EXPECT_TRUE(turn.no_common_key);
   EXPECT_EQ(turn.status.message(), "the peer has no key, we use one (RAILWEAVE_KEY_FILE)");
   ASSERT_TRUE(turn.answer && has_none.concerns(*turn.answer));
-  const Challenge::Turn told = has_none.hear(*turn.answer);
+  const Challenge::Turn told = has_none.on_message(*turn.answer);
   EXPECT_TRUE(told.no_common_key);
   EXPECT_EQ(told.status.message(), "the peer uses a key (RAILWEAVE_KEY_FILE), we have none");
 }
@@ -118,17 +118,17 @@ TEST(Challenge, EveryBitOfEveryMessageCounts) {
 TEST(Challenge, AReflectorIsNotAdmitted) {
   const SharedKey k = key();
   Challenge d = dialler(&k);
-  EXPECT_FALSE(d.hear(*d.opening()).status.ok());
+  EXPECT_FALSE(d.on_message(*d.opening()).status.ok());
   // As a response: its nonce with it, and any tag that the dialler ever makes.
   Message own_response = *d.opening();
   own_response[10] = std::byte{2};
-  EXPECT_FALSE(d.hear(own_response).status.ok());
+  EXPECT_FALSE(d.on_message(own_response).status.ok());
   Challenge a = acceptor(&k);
-  const Message response = *a.hear(*dialler(&k).opening()).answer;
-  EXPECT_FALSE(a.hear(response).status.ok());
+  const Message response = *a.on_message(*dialler(&k).opening()).answer;
+  EXPECT_FALSE(a.on_message(response).status.ok());
   Message own_proof = response;  // the acceptor's own tag is no dialler's
   own_proof[10] = std::byte{3};
-  EXPECT_FALSE(a.hear(own_proof).status.ok());
+  EXPECT_FALSE(a.on_message(own_proof).status.ok());
   EXPECT_FALSE(a.over() || d.over());
 }
 
@@ -136,12 +136,12 @@ TEST(Challenge, AReflectorIsNotAdmitted) {
 TEST(Challenge, AnAcceptorIsNoOracleForADialler) {
   const SharedKey k = key();
   Challenge victim_dials = dialler(&k, 1), victim_accepts = acceptor(&k, 2), target = acceptor(&k, 3);
-  const Message to_target = *target.hear(*victim_dials.opening()).answer;
+  const Message to_target = *target.on_message(*victim_dials.opening()).answer;
   Message as_challenge = to_target;
   as_challenge[10] = std::byte{1};
-  Message proof = *victim_accepts.hear(as_challenge).answer;
+  Message proof = *victim_accepts.on_message(as_challenge).answer;
   proof[10] = std::byte{3};
-  EXPECT_FALSE(target.hear(proof).status.ok());
+  EXPECT_FALSE(target.on_message(proof).status.ok());
 }
 
 TEST(Challenge, ARecordedConversationIsNotAdmittedAgain) {
@@ -150,11 +150,11 @@ TEST(Challenge, ARecordedConversationIsNotAdmittedAgain) {
   ASSERT_TRUE(admitted(converse(&k, &k, [&](int, Message& message) { recorded.push_back(message); })));
   ASSERT_EQ(recorded.size(), 3u);
   Challenge a = acceptor(&k, 9);
-  EXPECT_TRUE(a.hear(recorded[0]).status.ok());
-  EXPECT_FALSE(a.hear(recorded[2]).status.ok());
+  EXPECT_TRUE(a.on_message(recorded[0]).status.ok());
+  EXPECT_FALSE(a.on_message(recorded[2]).status.ok());
   EXPECT_FALSE(a.over());
   Challenge d = dialler(&k, 9);
-  EXPECT_FALSE(d.hear(recorded[1]).status.ok());
+  EXPECT_FALSE(d.on_message(recorded[1]).status.ok());
   EXPECT_FALSE(d.over());
 }
 
@@ -163,13 +163,13 @@ TEST(Challenge, WhatIsOutOfTurnEndsIt) {
   std::vector<Message> recorded;
   ASSERT_TRUE(admitted(converse(&k, &k, [&](int, Message& message) { recorded.push_back(message); })));
   Challenge a = acceptor(&k);
-  EXPECT_FALSE(a.hear(recorded[2]).status.ok());
-  EXPECT_FALSE(a.hear(recorded[1]).status.ok());
-  EXPECT_TRUE(a.hear(recorded[0]).status.ok());
-  EXPECT_FALSE(a.hear(recorded[0]).status.ok());
+  EXPECT_FALSE(a.on_message(recorded[2]).status.ok());
+  EXPECT_FALSE(a.on_message(recorded[1]).status.ok());
+  EXPECT_TRUE(a.on_message(recorded[0]).status.ok());
+  EXPECT_FALSE(a.on_message(recorded[0]).status.ok());
   Challenge d = dialler(&k);
-  EXPECT_FALSE(d.hear(recorded[0]).status.ok());
-  EXPECT_FALSE(d.hear(recorded[2]).status.ok());
+  EXPECT_FALSE(d.on_message(recorded[0]).status.ok());
+  EXPECT_FALSE(d.on_message(recorded[2]).status.ok());
 }
 
 TEST(Challenge, StrangersAreToldNothing) {
@@ -180,7 +180,7 @@ TEST(Challenge, StrangersAreToldNothing) {
     Challenge a = acceptor(own);
     EXPECT_EQ(a.concerns(http), own != nullptr);
     if (!own) continue;
-    const Challenge::Turn turn = a.hear(http);
+    const Challenge::Turn turn = a.on_message(http);
     EXPECT_EQ(turn.status.message(), "handshake: these are not Railweave's bytes");
     EXPECT_FALSE(turn.answer || turn.no_common_key);
   }
@@ -189,14 +189,14 @@ TEST(Challenge, StrangersAreToldNothing) {
 TEST(Challenge, ARefusalCountsOnlyWhereItMakesSense) {
   const SharedKey k = key(), other = key("another key of more than 16 bytes");
   Challenge first = acceptor(nullptr);
-  const Message no_key_here = *first.hear(*dialler(&k).opening()).answer;
+  const Message no_key_here = *first.on_message(*dialler(&k).opening()).answer;
   Challenge mid = dialler(&k);
-  const Message another_key = *mid.hear(*acceptor(&other).hear(*mid.opening()).answer).answer;
+  const Message another_key = *mid.on_message(*acceptor(&other).on_message(*mid.opening()).answer).answer;
   Challenge fresh = acceptor(&k), keyless = acceptor(nullptr), calls = dialler(nullptr);
-  EXPECT_FALSE(fresh.hear(another_key).no_common_key);
-  EXPECT_FALSE(fresh.hear(no_key_here).no_common_key);
-  EXPECT_FALSE(keyless.hear(no_key_here).no_common_key);
-  EXPECT_FALSE(calls.hear(no_key_here).no_common_key);
+  EXPECT_FALSE(fresh.on_message(another_key).no_common_key);
+  EXPECT_FALSE(fresh.on_message(no_key_here).no_common_key);
+  EXPECT_FALSE(keyless.on_message(no_key_here).no_common_key);
+  EXPECT_FALSE(calls.on_message(no_key_here).no_common_key);
 }
 
 TEST(Challenge, AnotherReleaseIsNamed) {

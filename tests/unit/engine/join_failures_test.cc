@@ -22,7 +22,7 @@ TEST(JoinFailures, the_pair_that_was_tried_first_speaks_for_its_rails) {
 TEST(JoinFailures, a_pair_that_came_up_is_forgotten) {
   JoinFailures failures;
   failures.failed({1, 1}, "no answer", true);
-  EXPECT_TRUE(failures.of_peers(1)->told);
+  EXPECT_TRUE(failures.of_peers(1)->logged);
   EXPECT_TRUE(failures.knows({1, 1}));
   EXPECT_FALSE(failures.knows({1, 0}));
   failures.came_up({1, 1});

@@ -47,9 +47,9 @@ class Pairs : public testing::Test {
   }
   void lose(const RailPair& rails) {
     std::erase(open_, rails);
-    look();
+    poll();
   }
-  void look() { pairs_.see_lanes(open_, {}, t_); }
+  void poll() { pairs_.see_lanes(open_, {}, t_); }
   void settle() {
     for (int i = 0; i < 3; ++i) try_all(pairs_.due(t_), [](const RailPair&) { return true; });
   }

@@ -24,7 +24,7 @@ class PaperPendingLane final : public wire::PendingLane {
   PaperPendingLane(PaperBirth& birth, Paper& paper) : birth_(birth), paper_(paper) {}
   ~PaperPendingLane() override { birth_.dropped = true; }
   Result<wire::Offer> offer() override { return wire::Offer{}; }
-  Status hear(wire::Offer) override { return {}; }
+  Status complete(wire::Offer) override { return {}; }
   void start(wire::Bootstrap) override {}
   Result<std::unique_ptr<wire::Lane>> poll() override {
     ++birth_.polls;
@@ -39,7 +39,7 @@ class PaperPendingLane final : public wire::PendingLane {
 };
 
 std::vector<std::string> told;
-void hear(LogLevel level, LogTopic, const char*, int, std::string_view text) {
+void receive(LogLevel level, LogTopic, const char*, int, std::string_view text) {
   if (level == LogLevel::info) told.emplace_back(text);
 }
 
@@ -72,11 +72,11 @@ TEST_F(LaneBirths, a_lane_on_its_way_is_polled_at_every_look_until_it_stands) {
   EXPECT_FALSE(protocol_.had_lane(0)) << "nothing goes there yet";
   EXPECT_EQ(lanes_.rails_in_use(), (std::vector<RailPair>{{0, 0}}));
   for (int looks = 1; looks <= 3; ++looks) {
-    lanes_.look(false);
+    lanes_.poll(false);
     EXPECT_EQ(births_[0].polls, 1 + looks);
   }
   births_[0].made = true;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_EQ(open(), 1u);
   EXPECT_FALSE(lanes_.any_is_pending());
   EXPECT_EQ(lanes_.rails_in_use(), (std::vector<RailPair>{{0, 0}}));
@@ -89,8 +89,8 @@ TEST_F(LaneBirths, a_lane_that_is_not_made_is_wanted_again) {
   begin(1);
   births_[1].error = Status(Code::remote, Scope::lane, "the peer's end is gone");
   told.clear();
-  const LogSink before = set_log_sink(hear);
-  lanes_.look(false);
+  const LogSink before = set_log_sink(receive);
+  lanes_.poll(false);
   set_log_sink(before);
   EXPECT_EQ(told, std::vector<std::string>{"no lane 1 to paper: the peer's end is gone"});
   EXPECT_TRUE(births_[1].dropped);
@@ -106,10 +106,10 @@ TEST_F(LaneBirths, a_lane_that_never_comes_is_given_up_after_the_peer_timeout) {
   add_lane(0, 0);
   begin(1);
   clock_.at += 9s;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_TRUE(lanes_.any_is_pending());
   clock_.at += 2s;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_FALSE(lanes_.any_is_pending());
   EXPECT_TRUE(births_[1].dropped);
   EXPECT_EQ(lanes_wanted_, 1);
@@ -130,7 +130,7 @@ TEST_F(LaneBirths, the_last_lane_may_go_while_another_is_on_its_way) {
   EXPECT_EQ(open(), 0u);
   EXPECT_FALSE(protocol_.is_over());
   births_[1].made = true;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_EQ(open(), 1u);
   EXPECT_FALSE(protocol_.is_over());
 }
@@ -143,7 +143,7 @@ TEST_F(LaneBirths, a_session_that_waited_for_a_lane_ends_when_that_is_not_made) 
   drive();
   EXPECT_FALSE(protocol_.is_over()) << "last words may come";
   births_[1].error = Status(Code::remote, Scope::lane, "the peer's end is gone");
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_TRUE(protocol_.is_over());
 }
 
@@ -155,7 +155,7 @@ TEST_F(LaneBirths, what_is_on_its_way_is_dropped_with_the_session) {
   begin(1);
   fail(Status(Code::cancelled, Scope::session, "the test ended"));
   births_[1].made = true;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_TRUE(births_[1].dropped);
   EXPECT_EQ(open(), 0u);
   begin(2);
@@ -181,7 +181,7 @@ TEST_F(LaneBirths, a_lane_that_the_peer_gave_up_meanwhile_does_not_stand) {
   paper_[0].says({.type = FrameType::fence, .aux = 1, .a = 0});
   drive();
   births_[1].made = true;
-  lanes_.look(false);
+  lanes_.poll(false);
   for (const protocol::Event& event : protocol_.take_events())
     if (event.kind == protocol::Event::Kind::lane_failed_by_peer) lanes_.on_failed_by_peer(event.lane, event.too_slow);
   EXPECT_TRUE(paper_[1].closed);

@@ -46,7 +46,7 @@ class Reconciler : public PaperLanes {
     reconciler_ = std::make_unique<LaneReconciler>(SessionAccess{timers_, dialler_, lanes_, rails_},
                                                    LaneReconciler::Options{lanes_per_rail, [] { return 0; }},
                                                    peer_rails_, LaneReconciler::FirstLane{{0, 0}, 0}, reported_);
-    reconciler_->look();
+    reconciler_->poll();
   }
   // The other lane of a pair that is to have two: there is no way but this pair.
   void begin_with_one_pair() { begin(2, false, 1); }
@@ -74,7 +74,7 @@ TEST_F(Reconciler, look__dials_what_the_plan_lacks_and_nothing_twice) {
   EXPECT_EQ(order(0).lane, 1);
   EXPECT_FALSE(order(0).is_question);
   EXPECT_EQ(order(0).route.target.port, 4001);
-  reconciler_->look();
+  reconciler_->poll();
   EXPECT_EQ(dialler_.joins.size(), 1u);
 }
 
@@ -119,7 +119,7 @@ TEST_F(Reconciler, a_lost_lane_is_dialled_again_after_a_rest) {
   begin();
   dialler_.welcome(0);
   lose_first_lane();
-  reconciler_->look();
+  reconciler_->poll();
   const auto of_lost_pair = [&] { return std::ranges::count(dialler_.under_way(), RailPair{0, 0}); };
   EXPECT_EQ(of_lost_pair(), 0);
   timers_.pass(1s);
@@ -140,7 +140,7 @@ TEST_F(Reconciler, an_instance_that_does_not_know_the_session_ends_it) {
   dialler_.answer(0, Kind::unknown_session, "no such session");
   EXPECT_TRUE(protocol_.is_over());
   EXPECT_EQ(protocol_.lock()->error().message(), "connection to paper lost: it says: no such session");
-  reconciler_->look();
+  reconciler_->poll();
   EXPECT_EQ(dialler_.joins.size(), 1u);
 }
 
@@ -199,7 +199,7 @@ TEST_F(Reconciler, on_probe__a_dial_that_has_been_under_way_for_long_is_made_ane
 TEST_F(Reconciler, on_probe__again_and_again_by_pairs_that_swallow_dials__others_stand_in) {
   begin();
   lose_first_lane();
-  reconciler_->look();
+  reconciler_->poll();
   const RailPair stand_ins[] = {{0, 1}, {1, 0}}, home[] = {{0, 0}, {1, 1}};
   ASSERT_EQ(dialler_.joins.size(), 3u);
   for (const std::size_t number : {1, 2}) dialler_.answer(number, Kind::failed);
@@ -236,7 +236,7 @@ TEST_F(Reconciler, a_rail_of_the_peer_without_a_link_is_not_dialled_until_it_has
 TEST_F(Reconciler, destroyed__gives_up_what_is_dialled_and_its_timer) {
   begin();
   dialler_.answer(0, Kind::failed);
-  reconciler_->look();
+  reconciler_->poll();
   EXPECT_FALSE(timers_.none_is_set());
   timers_.pass(5s);
   ASSERT_FALSE(dialler_.under_way().empty());

@@ -19,10 +19,10 @@ constexpr std::uint64_t kEvenOf2 = 31'250, kEvenOf3 = 20'833, kIdleOf3 = 43'690;
 // A lane, what arrived by it, and what its peer may send.
 struct SharingLane {
   SharingLane(const std::shared_ptr<RailAccount>& account, Rate speed) : share(account, speed) {}
-  Credit look(TimePoint now) { return share.look(now, arrivals, kShareRtt); }
+  Credit poll(TimePoint now) { return share.poll(now, arrivals, kShareRtt); }
   Credit arrive(TimePoint now, std::uint64_t bytes, std::uint32_t waiting_kib) {
     arrivals = {.position = arrivals.position + bytes, .segments = arrivals.segments + 1, .waiting_kib = waiting_kib};
-    return look(now);
+    return poll(now);
   }
 
   LaneShare share;
@@ -59,7 +59,7 @@ class SharingLanes : public testing::Test {
 TEST_F(SharingLanes, look__a_lane_alone_has_no_bound) {
   lanes_ = {&a_};
   fill_rail();
-  EXPECT_EQ(a_.look(now_), Credit());
+  EXPECT_EQ(a_.poll(now_), Credit());
   EXPECT_EQ(a_.share.due(), now_ + 10ms) << "as long as the lane brings much";
   for (int i = 0; i < 2; ++i) (void)a_.arrive(now_ += 10ms, 1000, 100);
   EXPECT_EQ(a_.share.due(), now_ + 100ms);
@@ -67,33 +67,33 @@ TEST_F(SharingLanes, look__a_lane_alone_has_no_bound) {
 
 TEST_F(SharingLanes, look__two_have_even_windows_that_together_are_the_target) {
   fill_rail();
-  EXPECT_EQ(a_.look(now_), (Credit{.window_bytes = kEvenOf2}));
-  EXPECT_EQ(b_.look(now_), (Credit{.window_bytes = kEvenOf2}));
+  EXPECT_EQ(a_.poll(now_), (Credit{.window_bytes = kEvenOf2}));
+  EXPECT_EQ(b_.poll(now_), (Credit{.window_bytes = kEvenOf2}));
 }
 
 TEST_F(SharingLanes, look__a_third_makes_windows_smaller_and_when_it_ends_they_grow_back) {
   fill_rail();
   (void)c_.arrive(now_, 1000, 100);
-  for (SharingLane* lane : {&a_, &b_}) EXPECT_EQ(lane->look(now_).window_bytes, kEvenOf3);
+  for (SharingLane* lane : {&a_, &b_}) EXPECT_EQ(lane->poll(now_).window_bytes, kEvenOf3);
   (void)c_.arrive(now_, 1000, 0);
-  for (SharingLane* lane : {&a_, &b_}) EXPECT_EQ(lane->look(now_).window_bytes, kEvenOf2);
+  for (SharingLane* lane : {&a_, &b_}) EXPECT_EQ(lane->poll(now_).window_bytes, kEvenOf2);
   (void)b_.arrive(now_, 1000, 0);
-  EXPECT_EQ(a_.look(now_).window_bytes, kEvenOf2) << "it brought much until now";
-  for (int i = 0; i < 3; ++i) (void)b_.look(now_ += 10ms);
-  EXPECT_EQ(a_.look(now_), Credit());
+  EXPECT_EQ(a_.poll(now_).window_bytes, kEvenOf2) << "it brought much until now";
+  for (int i = 0; i < 3; ++i) (void)b_.poll(now_ += 10ms);
+  EXPECT_EQ(a_.poll(now_), Credit());
 }
 
 TEST_F(SharingLanes, look__a_lane_that_ends_keeps_its_window_for_100_ms_and_has_the_idle_one_then) {
   lanes_.push_back(&c_);
   fill_rail();
-  (void)a_.look(now_ += 5ms);
-  (void)a_.look(now_ += 10ms);  // what the lane brought is forgotten
+  (void)a_.poll(now_ += 5ms);
+  (void)a_.poll(now_ += 10ms);  // what the lane brought is forgotten
   const std::uint64_t before = a_.arrive(now_, 1000, 100).window_bytes;
   EXPECT_NEAR(double(before), double(kEvenOf3), 100);
   EXPECT_EQ(a_.arrive(now_ + 1ms, 1000, 0).window_bytes, before);
   EXPECT_EQ(a_.share.due(), now_ + 100ms);
-  EXPECT_EQ(a_.look(now_ + 100ms - 1ns).window_bytes, before);
-  EXPECT_EQ(a_.look(now_ + 100ms), (Credit{.window_bytes = kIdleOf3}));
+  EXPECT_EQ(a_.poll(now_ + 100ms - 1ns).window_bytes, before);
+  EXPECT_EQ(a_.poll(now_ + 100ms), (Credit{.window_bytes = kIdleOf3}));
   EXPECT_EQ(a_.share.due(), TimePoint::max()) << "an idle process is not woken";
 }
 
@@ -101,12 +101,12 @@ TEST_F(SharingLanes, look__a_lane_that_goes_on_within_100_ms_shares_again) {
   fill_rail();
   (void)a_.arrive(now_, 1000, 0);
   keep_sending({&a_, &b_});
-  expect_even_of_2(a_.look(now_ + 50ms));
+  expect_even_of_2(a_.poll(now_ + 50ms));
 }
 
 TEST_F(SharingLanes, look__a_lane_that_never_had_more_to_send_has_the_idle_window) {
-  (void)b_.look(kShareTime);
-  (void)c_.look(kShareTime);
+  (void)b_.poll(kShareTime);
+  (void)c_.poll(kShareTime);
   EXPECT_EQ(a_.arrive(kShareTime, 1000, 0), (Credit{.window_bytes = kIdleOf3}));
   EXPECT_EQ(a_.share.due(), TimePoint::max());
 }
@@ -115,11 +115,11 @@ TEST_F(SharingLanes, look__a_peer_that_might_send_and_does_not_for_300_ms_has_no
   fill_rail();
   now_ += 300ms - 1ns;
   (void)b_.arrive(now_, 1000, 100);
-  expect_even_of_2(a_.look(now_));
-  expect_even_of_2(b_.look(now_));
+  expect_even_of_2(a_.poll(now_));
+  expect_even_of_2(b_.poll(now_));
   now_ += 1ns;
-  (void)a_.look(now_);
-  EXPECT_EQ(b_.look(now_), Credit());
+  (void)a_.poll(now_);
+  EXPECT_EQ(b_.poll(now_), Credit());
 }
 
 // Frames without data come by a lane whose last segment said that more waits: another lane takes the rest.
@@ -128,13 +128,13 @@ TEST_F(SharingLanes, look__control_frames_are_no_sign_of_demand) {
   for (int ms = 0; ms < 300; ms += 10) {
     (void)b_.arrive(now_, 1000, 100);
     a_.arrivals.position += 64;
-    expect_even_of_2(a_.look(now_));
+    expect_even_of_2(a_.poll(now_));
     now_ += 10ms;
   }
   (void)b_.arrive(now_, 1000, 100);
   a_.arrivals.position += 64;
-  (void)a_.look(now_);
-  EXPECT_EQ(b_.look(now_), Credit());
+  (void)a_.poll(now_);
+  EXPECT_EQ(b_.poll(now_), Credit());
 }
 
 // Nobody looks after a process that hangs.
@@ -160,8 +160,8 @@ TEST_F(SharingLanes, look__a_lane_that_brings_much_has_demand_whatever_its_peer_
   fill_rail();
   for (int sample = 0; sample < 60; ++sample, now_ += 5ms)
     for (SharingLane* lane : lanes_) (void)lane->arrive(now_, kGigabitIn5Ms / 2, 0);
-  expect_even_of_2(a_.look(now_));
-  expect_even_of_2(b_.look(now_));
+  expect_even_of_2(a_.poll(now_));
+  expect_even_of_2(b_.poll(now_));
 }
 
 TEST_F(SharingLanes, destroyed__the_others_share_without_it) {
@@ -169,16 +169,16 @@ TEST_F(SharingLanes, destroyed__the_others_share_without_it) {
   {
     SharingLane gone{account_, Rate::from_megabits(1000)};
     (void)gone.arrive(now_, 1000, 100);
-    ASSERT_EQ(a_.look(now_).window_bytes, kEvenOf3);
+    ASSERT_EQ(a_.poll(now_).window_bytes, kEvenOf3);
   }
-  EXPECT_EQ(a_.look(now_).window_bytes, kEvenOf2);
+  EXPECT_EQ(a_.poll(now_).window_bytes, kEvenOf2);
 }
 
 TEST_F(SharingLanes, look__a_lane_whose_place_was_taken_over_counts_at_another_one) {
   fill_rail();
   memory_->places[0].leased_until = 1;  // as another owner would
   (void)a_.arrive(now_, 1000, 100);
-  EXPECT_EQ(b_.look(now_).window_bytes, kEvenOf2);
+  EXPECT_EQ(b_.poll(now_).window_bytes, kEvenOf2);
   EXPECT_EQ(load_of(*memory_, now_).demanding, 2);
 }
 
@@ -191,7 +191,7 @@ TEST_F(SharingLanes, look__where_the_account_is_full_a_lane_has_the_least_window
   now_ += 500ms;  // leases are over
   EXPECT_EQ(a_.arrive(now_ + 1ns, 1000, 100), Credit()) << "alone";
   expect_even_of_2(b_.arrive(now_ + 1ns, 1000, 100));
-  expect_even_of_2(a_.look(now_ + 1ns));
+  expect_even_of_2(a_.poll(now_ + 1ns));
 }
 
 // The nominal speed of a virtual NIC is not known: a count that jumps would be taken for a rail without bounds.
@@ -212,7 +212,7 @@ class SharingOfUnknownSpeed : public SharingLanes {
 
 TEST_F(SharingOfUnknownSpeed, look__windows_follow_what_arrives) {
   arrive_for(50ms);
-  EXPECT_NEAR(double(d_.look(now_).window_bytes), double(kEvenOf2), 200);
+  EXPECT_NEAR(double(d_.poll(now_).window_bytes), double(kEvenOf2), 200);
 }
 
 TEST_F(SharingOfUnknownSpeed, look__what_arrived_before_in_another_memory_is_no_rate) {
@@ -222,8 +222,8 @@ TEST_F(SharingOfUnknownSpeed, look__what_arrived_before_in_another_memory_is_no_
   shared->used = 1;
   account_->share(shared);
   arrive_for(20ms);
-  EXPECT_LT(d_.look(now_).window_bytes, 2 * kEvenOf2);
-  EXPECT_LT(e_.look(now_).window_bytes, 2 * kEvenOf2);
+  EXPECT_LT(d_.poll(now_).window_bytes, 2 * kEvenOf2);
+  EXPECT_LT(e_.poll(now_).window_bytes, 2 * kEvenOf2);
 }
 
 TEST_F(SharingOfUnknownSpeed, look__what_arrived_while_there_was_no_place_is_no_rate) {
@@ -235,7 +235,7 @@ TEST_F(SharingOfUnknownSpeed, look__what_arrived_while_there_was_no_place_is_no_
   arrive_for(10ms);
   (void)late.arrive(now_, 1000, 100);
   arrive_for(10ms);
-  EXPECT_LT(d_.look(now_).window_bytes, 2 * kEvenOf2);
+  EXPECT_LT(d_.poll(now_).window_bytes, 2 * kEvenOf2);
 }
 
 }  // namespace

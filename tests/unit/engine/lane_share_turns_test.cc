@@ -21,23 +21,23 @@ class TakingTurns : public testing::Test {
  protected:
   // The rail is known to bring 1 Gb/s: the lane had it alone for a moment.
   TakingTurns() {
-    (void)lane_.look(now_ - 5ms, {.position = 1}, 100us);
+    (void)lane_.poll(now_ - 5ms, {.position = 1}, 100us);
     arrivals_ = {.position = 625'001};
-    (void)lane_.look(now_, arrivals_, 100us);
+    (void)lane_.poll(now_, arrivals_, 100us);
     crowd_.resize(40, {.looked_at = now_, .turns = 10});
   }
 
   // With all of the crowd having looked just now, but `absent`.
-  TurnCredit look(int absent = -1) {
+  TurnCredit poll(int absent = -1) {
     for (int i = 0; i < int(crowd_.size()); ++i) {
       if (i != absent) crowd_[std::size_t(i)].looked_at = now_;
       write_place(*memory_, kCrowdFrom + i, crowd_[std::size_t(i)]);
     }
-    return lane_.look(now_, arrivals_, 100us);
+    return lane_.poll(now_, arrivals_, 100us);
   }
   TurnCredit arrive(std::uint64_t bytes) {
     arrivals_ = {.position = arrivals_.position + bytes, .segments = arrivals_.segments + 1, .waiting_kib = 100};
-    return look();
+    return poll();
   }
   // So many of the crowd have a turn and use it now.
   void busy(int turns) {
@@ -77,7 +77,7 @@ TEST_F(TakingTurns, look__where_all_turns_are_taken_a_lane_waits) {
   EXPECT_EQ(lane_.due(), now_ + 1ms);
   now_ += 1ms;
   busy(kTurnsAtATime - 1);
-  EXPECT_EQ(look().limit, arrivals_.position + kTurnOf41);
+  EXPECT_EQ(poll().limit, arrivals_.position + kTurnOf41);
 }
 
 TEST_F(TakingTurns, look__a_turn_ends_when_a_window_of_it_is_left) {
@@ -99,7 +99,7 @@ TEST_F(TakingTurns, look__a_lane_gets_at_most_one_turn_ahead_of_one_that_waits) 
   take_turns_until_it_waits();
   EXPECT_EQ(mine().turns, 12u) << "the lane began the last one when it was one ahead";
   for (PaperPlace& place : crowd_) place.turns = 11;
-  (void)look();
+  (void)poll();
   EXPECT_TRUE(has_turn());
   EXPECT_EQ(mine().turns, 13u);
 }
@@ -110,10 +110,10 @@ TEST_F(TakingTurns, look__one_that_waits_and_does_not_look_for_3_ms_keeps_nobody
   take_turns_until_it_waits();
   ASSERT_EQ(mine().turns, 12u);
   now_ += 3ms;
-  (void)look(7);
+  (void)poll(7);
   EXPECT_FALSE(has_turn());
   now_ += 1ns;
-  (void)look(7);
+  (void)poll(7);
   EXPECT_TRUE(has_turn());
 }
 
@@ -121,10 +121,10 @@ TEST_F(TakingTurns, look__a_turn_of_which_nothing_comes_keeps_nobody_waiting_aft
   busy(kTurnsAtATime);
   (void)arrive(1000);
   now_ += 4ms;
-  (void)look();
+  (void)poll();
   EXPECT_FALSE(has_turn());
   now_ += 1ms;
-  (void)look();
+  (void)poll();
   EXPECT_TRUE(has_turn());
 }
 
@@ -133,10 +133,10 @@ TEST_F(TakingTurns, look__but_no_more_than_four_times_as_many_turns_are_given) {
   busy(4 * kTurnsAtATime);
   (void)arrive(1000);
   now_ += 8ms;
-  (void)look();
+  (void)poll();
   EXPECT_FALSE(has_turn());
   now_ += 1ms;
-  (void)look();
+  (void)poll();
   EXPECT_TRUE(has_turn()) << "they are over";
 }
 
@@ -144,10 +144,10 @@ TEST_F(TakingTurns, look__a_turn_of_which_nothing_comes_is_over_after_four_queue
   const std::uint64_t limit = arrive(1000).limit;
   now_ += 8ms;
   busy(kTurnsAtATime);
-  (void)look();
+  (void)poll();
   EXPECT_TRUE(has_turn());
   now_ += 1ms;
-  EXPECT_EQ(look().limit, limit) << "it may come yet";
+  EXPECT_EQ(poll().limit, limit) << "it may come yet";
   EXPECT_FALSE(has_turn());
 }
 
@@ -168,7 +168,7 @@ TEST_F(TakingTurns, look__control_frames_do_not_keep_a_turn) {
     now_ += 1ms;
     busy(kTurnsAtATime);
     arrivals_.position += 64;
-    EXPECT_EQ(look().limit, limit);
+    EXPECT_EQ(poll().limit, limit);
   }
   EXPECT_FALSE(has_turn());
 }
@@ -178,11 +178,11 @@ TEST_F(TakingTurns, look__a_peer_that_might_use_its_limit_and_does_not_for_300_m
   for (int i = 0; i < 299; ++i) {
     now_ += 1ms;
     busy(kTurnsAtATime);
-    (void)look();
+    (void)poll();
     ASSERT_EQ(mine().has_demand, 1);
   }
   now_ += 1ms;
-  EXPECT_EQ(look().limit, TurnCredit::kNone);
+  EXPECT_EQ(poll().limit, TurnCredit::kNone);
   EXPECT_EQ(mine().has_demand, 0);
   EXPECT_FALSE(has_turn());
 }
@@ -198,7 +198,7 @@ TEST_F(TakingTurns, look__a_peer_that_waits_for_its_turn_keeps_its_demand) {
       EXPECT_EQ(mine().has_demand, 1) << i;
       now_ += 1ms;
       busy(kTurnsAtATime);
-      (void)look();
+      (void)poll();
     }
     EXPECT_TRUE(has_turn()) << "nobody waits for longer than a lease";
   }
@@ -207,10 +207,10 @@ TEST_F(TakingTurns, look__a_peer_that_waits_for_its_turn_keeps_its_demand) {
 TEST_F(TakingTurns, look__a_lane_that_ends_has_no_limit_and_no_turn) {
   (void)arrive(1000);
   arrivals_.waiting_kib = 0;
-  EXPECT_EQ(look(), (TurnCredit{.window_bytes = 8 * KiB}));
+  EXPECT_EQ(poll(), (TurnCredit{.window_bytes = 8 * KiB}));
   EXPECT_FALSE(has_turn());
   now_ += 100ms;
-  EXPECT_EQ(look(), (TurnCredit{.window_bytes = 4 * KiB}));
+  EXPECT_EQ(poll(), (TurnCredit{.window_bytes = 4 * KiB}));
 }
 
 TEST_F(TakingTurns, look__where_others_end_a_lane_that_waited_has_no_limit_any_more) {
@@ -218,7 +218,7 @@ TEST_F(TakingTurns, look__where_others_end_a_lane_that_waited_has_no_limit_any_m
   (void)arrive(1000);
   crowd_.resize(31);
   for (int i = 31; i < 40; ++i) write_place(*memory_, kCrowdFrom + i, {.looked_at = now_, .demand = false});
-  EXPECT_EQ(look(), (TurnCredit{.window_bytes = 8 * KiB})) << "32 are few enough for windows";
+  EXPECT_EQ(poll(), (TurnCredit{.window_bytes = 8 * KiB})) << "32 are few enough for windows";
 }
 
 TEST_F(TakingTurns, look__a_lane_that_begins_has_had_as_many_turns_as_the_one_that_waits) {
@@ -240,7 +240,7 @@ TEST_F(TakingTurns, look__turns_that_were_forged_in_a_lanes_own_place_count_for_
   (void)arrive(1000);
   for (const std::uint32_t forged : {5000u, 0u, ~0u}) {
     mine().turns = forged;
-    (void)look();
+    (void)poll();
     EXPECT_EQ(mine().turns, 11u) << forged;
   }
 }
@@ -254,11 +254,11 @@ TEST_F(TakingTurns, look__a_lane_that_was_away_counts_as_having_had_as_many_turn
   for (PaperPlace& place : crowd_) place.turns = 50;
   now_ += 4ms;
   busy(kTurnsAtATime);
-  (void)look();
+  (void)poll();
   EXPECT_EQ(mine().turns, 10u) << "not away for longer than it may be";
   now_ += 5ms;
   busy(kTurnsAtATime);
-  (void)look();
+  (void)poll();
   EXPECT_EQ(mine().turns, 50u);
 }
 
@@ -267,7 +267,7 @@ TEST_F(TakingTurns, look__a_lane_with_a_turn_is_not_away_before_its_turn_is_over
   for (PaperPlace& place : crowd_) place.turns = 50;
   now_ += 7ms;
   busy(kTurnsAtATime);
-  (void)look();
+  (void)poll();
   EXPECT_TRUE(has_turn());
   EXPECT_EQ(mine().turns, 11u);
 }
@@ -282,7 +282,7 @@ TEST_F(TakingTurns, look__turns_that_nobody_uses_do_not_keep_up_demand) {
     now_ += 1ms;
     for (PaperPlace& place : crowd_) place.turns = mine().turns;
     busy(kTurnsAtATime - 1);
-    (void)look();
+    (void)poll();
   }
   EXPECT_GT(mine().turns, before + 5) << "turn after turn";
   EXPECT_EQ(mine().has_demand, 0);
@@ -297,7 +297,7 @@ TEST_F(TakingTurns, look__beside_a_forged_place_that_waits_for_ever_a_lane_has_a
   int begun = 0;
   for (int ms = 0; ms < 1000; ++ms) {
     now_ += 1ms;
-    const TurnCredit credit = look();
+    const TurnCredit credit = poll();
     if (!has_turn()) continue;
     ++begun;
     (void)arrive(credit.limit - arrivals_.position);
@@ -313,9 +313,9 @@ TEST_F(TakingTurns, look__a_lane_far_ahead_counts_from_the_others_after_100_ms) 
   busy(0);
   (void)arrive(1000);
   mine().turns = 1000;
-  (void)look();
+  (void)poll();
   if (has_turn()) take_turns_until_it_waits();
-  for (int ms = 0; ms < 101; ++ms) now_ += 1ms, busy(0), (void)look();
+  for (int ms = 0; ms < 101; ++ms) now_ += 1ms, busy(0), (void)poll();
   EXPECT_TRUE(has_turn());
   EXPECT_LE(mine().turns, 12u) << "the crowd has had 10";
 }
@@ -327,7 +327,7 @@ TEST_F(TakingTurns, look__where_forged_places_have_all_turns_for_ever_a_lane_has
   for (int ms = 0; ms < 1000; ++ms) {
     now_ += 1ms;
     busy(200);
-    const TurnCredit credit = look();
+    const TurnCredit credit = poll();
     if (has_turn()) (void)arrive(credit.limit - arrivals_.position);
   }
   EXPECT_GE(mine().turns, 19u) << "from 10 on";

@@ -9,9 +9,9 @@ using namespace std::chrono_literals;
 
 class Weighing : public testing::Test {
  protected:
-  Weighing() { weight_.look(now_, lane_, rail_); }
+  Weighing() { weight_.poll(now_, lane_, rail_); }
   bool is_heavy_after(Nanos time, std::uint64_t lane_bytes, std::uint64_t rail_bytes) {
-    weight_.look(now_ += time, lane_ += lane_bytes, rail_ += rail_bytes);
+    weight_.poll(now_ += time, lane_ += lane_bytes, rail_ += rail_bytes);
     return weight_.is_heavy();
   }
 
@@ -45,9 +45,9 @@ TEST_F(Weighing, look__is_told_at_the_end_of_a_sample) {
 }
 
 TEST_F(Weighing, look__counts_that_went_back_begin_anew) {
-  weight_.look(now_ += 10ms, 100, 100);
+  weight_.poll(now_ += 10ms, 100, 100);
   EXPECT_FALSE(weight_.is_heavy());
-  weight_.look(now_ += 10ms, 100 + 64 * KiB, 100 + 64 * KiB);
+  weight_.poll(now_ += 10ms, 100 + 64 * KiB, 100 + 64 * KiB);
   EXPECT_TRUE(weight_.is_heavy());
 }
 

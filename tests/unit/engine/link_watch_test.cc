@@ -33,8 +33,8 @@ class Links : public testing::Test {
   void TearDown() override {
     on_reactor(reactor_, [this] { watch_.reset(); });
   }
-  void hear(std::vector<LinkState> news) {
-    on_reactor(reactor_, [&] { watch_->hear(news); });
+  void apply(std::vector<LinkState> news) {
+    on_reactor(reactor_, [&] { watch_->apply(news); });
   }
   // What was told once more time has passed than a change must last.
   std::string told() {
@@ -52,50 +52,50 @@ class Links : public testing::Test {
 
 TEST_F(Links, is_up__is_what_was_told_last) {
   EXPECT_TRUE(watch_->is_up(0) && watch_->is_up(1));
-  hear({{9, false}});
+  apply({{9, false}});
   EXPECT_EQ(told(), "1-");
   EXPECT_TRUE(watch_->is_up(0));
   EXPECT_FALSE(watch_->is_up(1));
-  hear({{9, true}});
+  apply({{9, true}});
   EXPECT_EQ(told(), "1-1+");
   EXPECT_TRUE(watch_->is_up(1));
 }
 
 TEST_F(Links, hear__another_link_of_the_index_of_one_that_is_gone_is_none_of_the_rails) {
-  hear({{7, false, true}, {7, true}});
+  apply({{7, false, true}, {7, true}});
   EXPECT_EQ(told(), "0-");
 }
 
 TEST_F(Links, hear__tells_of_rails_that_change) {
-  hear({{7, true}, {3, false}});
+  apply({{7, true}, {3, false}});
   EXPECT_EQ(told(), "");
-  hear({{9, false}});
+  apply({{9, false}});
   EXPECT_EQ(told(), "1-");
-  hear({{9, false}, {7, false}});
+  apply({{9, false}, {7, false}});
   EXPECT_EQ(told(), "1-0-");
-  hear({{9, true}});
+  apply({{9, true}});
   EXPECT_EQ(told(), "1-0-1+");
 }
 
 TEST_F(Links, hear__tells_of_rails_that_came_since_and_of_one_that_is_another_interface_now) {
-  hear({{9, false}});
+  apply({{9, false}});
   EXPECT_EQ(told(), "1-");
   on_reactor(reactor_, [this] {
     rails_[1].ifindex = 12;
     rails_.push_back(rails_[0]);
     rails_[2].ifindex = 11;
-    watch_->hear({{12, true}, {11, true}});
+    watch_->apply({{12, true}, {11, true}});
   });
   EXPECT_EQ(told(), "1-1+");
-  hear({{11, false}, {9, false}});
+  apply({{11, false}, {9, false}});
   EXPECT_EQ(told(), "1-1+2-");
 }
 
 TEST_F(Links, hear__what_does_not_last_is_not_told) {
-  hear({{7, false}, {7, true}});
+  apply({{7, false}, {7, true}});
   on_reactor(reactor_, [this] {
-    watch_->hear({{9, false}});
-    watch_->hear({{9, true}});
+    watch_->apply({{9, false}});
+    watch_->apply({{9, true}});
   });
   EXPECT_EQ(told(), "");
 }

@@ -122,10 +122,11 @@ class Host {
     rails_ = std::make_unique<OwnRails>(config_, reactor_, found.ok() ? found->taken : std::vector<Rail>());
     EXPECT_TRUE(rails_->open().ok() && reactor_.start().ok());
     on_reactor(reactor_, [this] {
-      rails_->serve([](wire::Accepted, int) {},
-                    {.on_link = [this](int rail, bool up) { hear("link " + std::to_string(rail) + (up ? "+" : "-")); },
-                     .on_rail = [this](int rail) { hear("rail " + std::to_string(rail)); },
-                     .on_news = [this](int rail) { hear("news " + std::to_string(rail)); }});
+      rails_->serve(
+          [](wire::Accepted, int) {},
+          {.on_link = [this](int rail, bool up) { record("link " + std::to_string(rail) + (up ? "+" : "-")); },
+           .on_rail = [this](int rail) { record("rail " + std::to_string(rail)); },
+           .on_news = [this](int rail) { record("news " + std::to_string(rail)); }});
     });
   }
   ~Host() {
@@ -143,7 +144,7 @@ class Host {
   }
   // On the reactor's thread.
   bool heard(const std::string& event) const { return std::ranges::count(heard_, event) > 0; }
-  void look(const std::function<void(const OwnRails&)>& at) {
+  void poll(const std::function<void(const OwnRails&)>& at) {
     on_reactor(reactor_, [&] { at(*rails_); });
   }
   void close() {
@@ -162,7 +163,7 @@ class Host {
   }
 
  private:
-  void hear(std::string event) { heard_.push_back(std::move(event)); }
+  void record(std::string event) { heard_.push_back(std::move(event)); }
 
   Config config_;
   Reactor reactor_;
@@ -249,7 +250,7 @@ TEST_F(ChangingRails, an_interface_that_comes_is_no_rail_where_each_rail_is_a_de
 TEST_F(ChangingRails, an_interface_that_is_plugged_out_and_in_is_the_rail_it_was) {
   with_host(DeviceModel::rails, [](Host& host) {
     int former = 0;
-    host.look([&](const OwnRails& rails) { former = rails.at(1).ifindex; });
+    host.poll([&](const OwnRails& rails) { former = rails.at(1).ifindex; });
     ASSERT_TRUE(run_in_shell("ip link del eth1"));
     host.after("link 1-", [&](const OwnRails& rails) {
       EXPECT_EQ(rails.at(1).ifindex, 0) << "another interface may have the index from now on";
@@ -272,7 +273,7 @@ TEST_F(ChangingRails, an_interface_that_is_plugged_out_and_in_is_the_rail_it_was
 TEST_F(ChangingRails, an_address_that_goes_to_another_rail_keeps_its_port_and_is_told_by_that_one_alone) {
   with_host(DeviceModel::rails, [](Host& host) {
     std::uint16_t port = 0;
-    host.look([&](const OwnRails& rails) { port = rails.with_ports()[1].addresses.at(0).port; });
+    host.poll([&](const OwnRails& rails) { port = rails.with_ports()[1].addresses.at(0).port; });
     ASSERT_TRUE(run_in_shell("ip addr flush dev eth0; ip addr flush dev eth1; ip addr add 10.0.1.1/24 dev eth0"));
     host.after("news 1", [&](const OwnRails& rails) {
       EXPECT_EQ(Host::told(rails, 0), "10.0.1.1");
@@ -290,7 +291,7 @@ TEST_F(ChangingRails, close__nothing_is_heard_any_more) {
     Host other(DeviceModel::aggregate);  // hears what the kernel tells, later than the first would have
     ASSERT_TRUE(run_in_shell("ip link set port0 down"));
     other.after("link 0-", [&](const OwnRails&) {});
-    host.look([&](const OwnRails&) { EXPECT_FALSE(host.heard("link 1-") || host.heard("link 0-")); });
+    host.poll([&](const OwnRails&) { EXPECT_FALSE(host.heard("link 1-") || host.heard("link 0-")); });
   });
 }
 

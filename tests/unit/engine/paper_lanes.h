@@ -32,7 +32,7 @@ class PaperLanes : public testing::Test, public LanesOwner {
       paper_[i].silent_since = clock_.at;
     }
     clock_.at += std::chrono::seconds(2);
-    lanes_.look(true);
+    lanes_.poll(true);
     ASSERT_TRUE(lanes_.peer_is_silent());
   }
   static HealthVerdict verdict(HealthVerdict::Kind kind, const LaneRef& lane, int number,
@@ -60,7 +60,7 @@ class PaperLanes : public testing::Test, public LanesOwner {
   void on_lane_wanted() override { ++lanes_wanted_; }
   void on_lane_came() override { ++lanes_came_; }
   bool may_warn_of_silence(bool) override { return false; }
-  void tell_loss(const Status&) override {}
+  void announce_loss(const Status&) override {}
   void fail(const Status& why) override { protocol_.lock().fail(why); }
   void lose(const std::string& why, int) override { fail(Status(Code::remote, Scope::session, why)); }
 

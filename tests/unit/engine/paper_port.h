@@ -80,10 +80,10 @@ class PaperPort {
       s.arrived_bytes += kPacket;
       note_pause(s);
       s.arrived_at = now_;
-      look(s);
+      poll(s);
     }
     for (Sender& s : senders)
-      if (s.share.due() <= now_) look(s);
+      if (s.share.due() <= now_) poll(s);
     for (; !said_.empty() && said_.front().at <= now_; said_.pop_front()) {
       Sender& s = *said_.front().to;
       s.acknowledged = said_.front().position;
@@ -91,8 +91,8 @@ class PaperPort {
       send(s);
     }
   }
-  void look(Sender& s) {
-    said_.push_back({now_ + kRtt, &s, s.arrivals.position, s.share.look(now_, s.arrivals, kRtt)});
+  void poll(Sender& s) {
+    said_.push_back({now_ + kRtt, &s, s.arrivals.position, s.share.poll(now_, s.arrivals, kRtt)});
   }
   void send(Sender& s) {
     const std::uint64_t most = std::min(s.heard.window_bytes, kOwnBound);

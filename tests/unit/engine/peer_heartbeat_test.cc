@@ -16,7 +16,7 @@ class Pulse : public testing::Test {
     std::string said;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
-      switch (heartbeat_.look(now_, consumed_, waits, kernel_answers)) {
+      switch (heartbeat_.poll(now_, consumed_, waits, kernel_answers)) {
         case PeerHeartbeat::Verdict::fine: break;
         case PeerHeartbeat::Verdict::ask:
           ++asked_;
@@ -88,7 +88,7 @@ TEST_F(Pulse, while_its_kernel_is_silent_nothing_counts__and_what_did_counts_on)
 
 TEST_F(Pulse, without_a_timeout_never) {
   PeerHeartbeat patient(Nanos{0});
-  for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.look(now_ += 1s, 0, true, true), PeerHeartbeat::Verdict::gone);
+  for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.poll(now_ += 1s, 0, true, true), PeerHeartbeat::Verdict::gone);
 }
 
 // By two lanes that hold a hundred bytes each.
@@ -100,7 +100,7 @@ class Asked : public testing::Test {
   }
   bool travels_after(Nanos time, std::optional<std::uint64_t> first, std::optional<std::uint64_t> second) {
     now_ += time;
-    question_.look(now_, [&](const HeartbeatProbe::Path& way) { return way.place == 0 ? first : second; });
+    question_.poll(now_, [&](const HeartbeatProbe::Path& way) { return way.place == 0 ? first : second; });
     return question_.travels(now_);
   }
 

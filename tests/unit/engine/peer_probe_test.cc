@@ -69,7 +69,7 @@ class Probing : public Paperwork {
 
 // What it says of our rails is old by then, and the peer would take it for news.
 TEST_F(Probing, a_probe_ends_when_a_lane_stands_again) {
-  on_reactor(reactor_, [this] { probe_->look(); });
+  on_reactor(reactor_, [this] { probe_->poll(); });
   const OwnedFd asked = probed();
   ASSERT_TRUE(asked);
   EXPECT_FALSE(wire::is_closed_by_peer(asked.get()));

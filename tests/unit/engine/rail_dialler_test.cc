@@ -55,7 +55,7 @@ class Joining : public Paperwork {
   }
   Talker& heard(Hello& hello) {
     peer_.emplace(porch_.answer());
-    hello = peer_->hear().value_or(Hello());
+    hello = peer_->receive().value_or(Hello());
     return *peer_;
   }
   // The next join is answered like this.
@@ -164,7 +164,7 @@ TEST_F(Joining, take__confirms_the_lane_and_hands_it_over) {
   EXPECT_EQ(answered.remote_rail, 4);
   EXPECT_TRUE(answered.why.empty());
   on_reactor(reactor_, [this] { EXPECT_TRUE(join_->take({0, 4}, true).ok()); });
-  const std::optional<Hello> confirm = peer.hear();
+  const std::optional<Hello> confirm = peer.receive();
   ASSERT_TRUE(confirm);
   EXPECT_EQ(confirm->kind, Hello::Kind::confirm);
   EXPECT_EQ(confirm->lane, 3);

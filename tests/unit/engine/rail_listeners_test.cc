@@ -48,11 +48,11 @@ TEST_F(RailListenersTest, an_address_that_comes_back_has_its_port) {
 
 // In a first, a welcome and a probe, as in RAILS: peers do not dial a rail that is down.
 TEST_F(RailListenersTest, peers_are_told_of_a_link_that_is_down_until_the_rail_is_put_again) {
-  rail_listeners_.tell_link(0, false);
+  rail_listeners_.announce_link(0, false);
   EXPECT_TRUE(rail_listeners_.rails()[0].link_down);
-  rail_listeners_.tell_link(0, true);
+  rail_listeners_.announce_link(0, true);
   EXPECT_FALSE(rail_listeners_.rails()[0].link_down);
-  rail_listeners_.tell_link(0, false);
+  rail_listeners_.announce_link(0, false);
   ASSERT_TRUE(rail_listeners_.put(0, rail(3)).ok());
   EXPECT_FALSE(rail_listeners_.rails()[0].link_down);
 }
@@ -105,12 +105,12 @@ TEST_F(RailListenersTest, a_rail_without_its_address_tells_of_none_once_another_
   const int second = port(1);
   rail_listeners_.release(0, rail(2).addresses);
   rail_listeners_.release(1, {});
-  EXPECT_TRUE(rail_listeners_.tells(1, rail(2))) << "it may be back";
+  EXPECT_TRUE(rail_listeners_.announces(1, rail(2))) << "it may be back";
   ASSERT_TRUE(rail_listeners_.put(0, rail(2)).ok());
   EXPECT_EQ(port(0), second);
   EXPECT_EQ(rail_listeners_.take_reassigned(), std::vector<int>{1});
   EXPECT_TRUE(rail_listeners_.rails()[1].addresses.empty());
-  EXPECT_TRUE(rail_listeners_.tells(0, rail(2)));
+  EXPECT_TRUE(rail_listeners_.announces(0, rail(2)));
   EXPECT_TRUE(rail_listeners_.take_reassigned().empty()) << "told once";
   rail_listeners_.release(0, rail(1).addresses);
   rail_listeners_.release(1, rail(2).addresses);

@@ -69,7 +69,7 @@ TEST_F(BlamedRails, stand_ins_that_fail_do_not_keep_a_rail_waiting_that_is_well_
     lose({1, 1});
     const TimePoint well = t_ + 2400ms + 100ms * (seed % 30);
     for (; lanes_of({1, 1}) == 0 && t_ < well + 10s; t_ += 1ms) {
-      look();
+      poll();
       try_all(pairs_.due(t_), [&](const RailPair& rails) { return rails == RailPair{1, 1} && t_ >= well; });
     }
     EXPECT_LE(t_, well + 2600ms);
@@ -105,7 +105,7 @@ class Hole : public BlamedRails, public testing::WithParamInterface<int> {
         open_.erase(std::ranges::find(open_, lane.first));
         return true;
       });
-      look();
+      poll();
       try_all(pairs_.due(t_), [&](const RailPair& rails) {
         if (rails.remote == 1) ++ever, dying_.emplace_back(rails, t_ + 1100ms);
         return true;
@@ -140,7 +140,7 @@ TEST_F(BlamedRails, a_rail_that_flapped_has_one_lane_until_that_has_lived_for_a_
   const auto all_come_up = [](const RailPair&) { return true; };
   for (int i = 0; i < 3; ++i) {
     std::erase_if(open_, [](const RailPair& rails) { return rails.remote == 1; });
-    look();
+    poll();
     while (pairs_.due(t_).empty()) t_ = pairs_.next_change(t_);
     for (int k = 0; k < 3; ++k) try_all(pairs_.due(t_), all_come_up);
   }
@@ -169,7 +169,7 @@ TEST_F(BlamedRails, without_any_lane_no_rail_is_to_blame) {
   settle();
   for (int i = 0; i < 4; ++i) {
     open_.clear();
-    look();
+    poll();
     t_ += 100ms;
     pairs_.wake_local(0), pairs_.wake_local(1);
     EXPECT_EQ(pairs_.due(t_).size(), 2u);

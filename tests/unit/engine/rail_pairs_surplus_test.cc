@@ -27,7 +27,7 @@ TEST_F(StandIns, retire_when_the_home_pairs_of_both_rails_have_been_up_for_a_whi
   t_ += 2s;
   EXPECT_EQ(pairs_.surplus(t_), both_);
   std::erase(open_, RailPair{1, 0});
-  look();
+  poll();
   EXPECT_FALSE(pairs_.find({1, 0})->backoff.is_on(t_)) << "that was in good order";
   EXPECT_EQ(told(pairs_.due(t_)), "");
   EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>({{{0, 1}, 0}}));
@@ -57,7 +57,7 @@ TEST_F(Surpluses, a_lane_that_another_rail_took_is_one_too_many_where_that_has_i
   begin();
   open_.push_back({0, 0});
   pairs_.came_up(*pairs_.find({0, 0}), t_);
-  look();
+  poll();
   EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>({{{0, 0}, 1}}));
 }
 

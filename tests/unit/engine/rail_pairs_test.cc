@@ -115,10 +115,10 @@ TEST_F(Pairs, one_whose_lane_came_before_its_rail_was_known_carried) {
   know(1, 1, 1);
   begin();
   open_.push_back({0, 1});
-  look();
+  poll();
   know(1, 2, 1);
   EXPECT_FALSE(pairs_.find({0, 1})->carried());
-  look();
+  poll();
   EXPECT_TRUE(pairs_.find({0, 1})->carried());
   lose({0, 1});
   EXPECT_TRUE(pairs_.find({0, 1})->promises());

@@ -171,13 +171,13 @@ TEST_F(Directory, fail_all__every_session_fails_and_none_is_left) {
 TEST_F(Directory, open__streams_to_one_peer_share_a_dial_and_are_welcomed_together_in_order) {
   const auto first = opened(kLesser), second = opened(kLesser);
   Talker peer = porch_.answer();
-  const auto hello = peer.hear();
+  const auto hello = peer.receive();
   ASSERT_TRUE(hello);
   EXPECT_EQ(hello->kind, Hello::Kind::first);
   EXPECT_EQ(hello->to, kLesser);
   const auto third = opened(kLesser);
   peer.say(welcome(*hello));
-  const auto confirm = peer.hear();
+  const auto confirm = peer.receive();
   ASSERT_TRUE(confirm);
   EXPECT_EQ(confirm->kind, Hello::Kind::confirm);
   ASSERT_TRUE(eventually_on(reactor_, [this] { return !welcomed_.empty(); }));
@@ -192,7 +192,7 @@ TEST_F(Directory, open__streams_to_one_peer_share_a_dial_and_are_welcomed_togeth
 TEST_F(Directory, open__each_traffic_class_has_a_dial) {
   const auto plain = opened(kLesser, 0), marked = opened(kLesser, 8);
   Talker a = porch_.answer(), b = porch_.answer();
-  const auto one = a.hear(), other = b.hear();
+  const auto one = a.receive(), other = b.receive();
   ASSERT_TRUE(one && other);
   EXPECT_EQ(one->traffic_class + other->traffic_class, 8);
   EXPECT_NE(one->session, other->session);
@@ -209,21 +209,21 @@ TEST_F(Directory, open__a_session_that_is_over_is_dialled_anew) {
   put(key(kLesser), session_);
   session_->fail(ended_);
   const auto pending = opened(kLesser);
-  EXPECT_TRUE(porch_.answer().hear());
+  EXPECT_TRUE(porch_.answer().receive());
   EXPECT_EQ(pending->session(), nullptr);
 }
 
 TEST_F(Directory, open__what_a_dial_fails_with_its_waiters_fail_with_and_the_next_one_dials_again) {
   const auto first = opened(kLesser), second = opened(kLesser);
   Talker peer = porch_.answer();
-  const auto hello = peer.hear();
+  const auto hello = peer.receive();
   ASSERT_TRUE(hello);
   peer.say(refused(*hello, Hello::Refusal::encryption));
   ASSERT_TRUE(fails(first) && fails(second));
   EXPECT_NE(why_failed(*first).find("refused by there pid 2"), std::string::npos) << why_failed(*first);
   EXPECT_EQ(why_failed(*first), why_failed(*second));
   const auto again = opened(kLesser);
-  const auto anew = porch_.answer().hear();
+  const auto anew = porch_.answer().receive();
   ASSERT_TRUE(anew);
   EXPECT_NE(anew->session, hello->session);
   EXPECT_TRUE(welcomed_.empty());
@@ -238,7 +238,7 @@ TEST_F(Directory, open__whoever_comes_while_a_session_begins_is_served_in_it) {
   };
   const auto first = opened(kLesser);
   Talker peer = porch_.answer();
-  const auto hello = peer.hear();
+  const auto hello = peer.receive();
   ASSERT_TRUE(hello);
   peer.say(welcome(*hello));
   ASSERT_TRUE(eventually_on(reactor_, [&] { return late && late->session(); }));
@@ -256,11 +256,11 @@ TEST_F(Directory, open__whoever_comes_while_a_session_begins_that_fails_at_once_
   };
   const auto first = opened(kLesser);
   Talker peer = porch_.answer();
-  const auto hello = peer.hear();
+  const auto hello = peer.receive();
   ASSERT_TRUE(hello);
   peer.say(welcome(*hello));
   Talker again = porch_.answer();
-  const auto anew = again.hear();
+  const auto anew = again.receive();
   ASSERT_TRUE(anew);
   EXPECT_NE(anew->session, hello->session);
   again.say(welcome(*anew));
@@ -317,7 +317,7 @@ TEST_F(Directory, our_dial_stays__against_a_lesser_instance_while_the_dial_is_yo
 TEST_F(Directory, yield_other_dial__the_dial_that_made_the_session_goes_on_and_another_one_ends_in_its_favour) {
   const auto pending = opened(kLesser);
   Talker peer = porch_.answer();
-  const auto hello = peer.hear();
+  const auto hello = peer.receive();
   ASSERT_TRUE(hello);
   put(key(kLesser), session_);
   on_reactor(reactor_, [&] { directory_.yield_other_dial(key(kLesser), hello->session); });
@@ -332,10 +332,10 @@ TEST_F(Directory, yield_other_dial__the_dial_that_made_the_session_goes_on_and_a
 TEST_F(Directory, yield_other_dial__where_the_other_session_has_failed_since_the_waiters_are_dialled_for_again) {
   const auto pending = opened(kLesser);
   Talker peer = porch_.answer();
-  const auto hello = peer.hear();
+  const auto hello = peer.receive();
   ASSERT_TRUE(hello);
   on_reactor(reactor_, [&] { directory_.yield_other_dial(key(kLesser), hello->session + 1); });
-  const auto anew = porch_.answer().hear();
+  const auto anew = porch_.answer().receive();
   ASSERT_TRUE(anew);
   EXPECT_NE(anew->session, hello->session);
   EXPECT_TRUE(pending->take().ok());
@@ -347,7 +347,7 @@ TEST_F(Directory, yield_other_dial__where_the_other_session_has_failed_since_the
 TEST_F(Directory, stop_dialling__what_waits_fails_and_its_connections_close) {
   const auto dialling = opened(kLesser), again = stream(kGreater);
   Talker peer = porch_.answer();
-  ASSERT_TRUE(peer.hear());
+  ASSERT_TRUE(peer.receive());
   directory_.open_again(again, Status(Code::remote, Scope::session, "gone"));
   on_reactor(reactor_, [this] { directory_.stop_dialling(); });
   EXPECT_EQ(why_failed(*dialling), "the engine ended");

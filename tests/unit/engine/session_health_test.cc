@@ -73,9 +73,9 @@ class Health : public testing::Test {
   void look_for(Nanos time) {
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
-      note(health_.look_for_silence(now_, observe(), live()));
-      note(health_.look_for_slow_lanes(now_, observe(), consumed_));
-      note(health_.look_for_stopped_peer(now_, observe(), consumed_, is_waited_for_));
+      note(health_.find_silent_lanes(now_, observe(), live()));
+      note(health_.find_slow_lanes(now_, observe(), consumed_));
+      note(health_.find_stopped_peer(now_, observe(), consumed_, is_waited_for_));
     }
   }
   long count(Kind kind) const { return std::ranges::count(said_, kind, &HealthVerdict::kind); }
@@ -249,7 +249,7 @@ TEST_F(Health, while_other_lanes_are_there_a_lost_one_is_a_loss_and_others_are_w
   EXPECT_EQ(after.then, Then::go_on);
   EXPECT_TRUE(after.is_loss);
   EXPECT_TRUE(after.reconnect);
-  EXPECT_FALSE(after.tells);
+  EXPECT_FALSE(after.logs);
 }
 
 TEST_F(Health, a_last_lane_that_is_gone_without_a_reason_ends_the_session) {
@@ -258,7 +258,7 @@ TEST_F(Health, a_last_lane_that_is_gone_without_a_reason_ends_the_session) {
   EXPECT_EQ(after.loss.message(), "connection to them lost: rail eth0: reset");
   EXPECT_EQ(after.loss.scope(), Scope::session);
   EXPECT_EQ(after.loss.system_errno(), 104);
-  EXPECT_FALSE(after.tells) << "who waits is told";
+  EXPECT_FALSE(after.logs) << "who waits is told";
 }
 
 TEST_F(Health, after_a_reset_another_lane_is_waited_for_until_the_peer_timeout) {
@@ -304,7 +304,7 @@ TEST_F(Health, a_malformed_frame_costs_its_lane_and_a_second_within_a_minute_the
   now_ += 59s;
   const AfterLane after = lost(reset_by_peer(), 1, true);
   EXPECT_EQ(after.then, Then::end);
-  EXPECT_TRUE(after.tells) << "also when nobody waits";
+  EXPECT_TRUE(after.logs) << "also when nobody waits";
   EXPECT_NE(after.loss.message().find("rail eth0"), std::string::npos);
 }
 
@@ -315,7 +315,7 @@ TEST_F(Health, ends_that_do_not_agree_end_the_session_whatever_is_left) {
   gone.disagreement = Status(Code::remote, Scope::session, "FENCE after 999 frames");
   const AfterLane after = health_.lane_gone(now_, gone);
   EXPECT_EQ(after.then, Then::end);
-  EXPECT_TRUE(after.tells);
+  EXPECT_TRUE(after.logs);
   EXPECT_EQ(after.loss.message(), "connection to them lost: FENCE after 999 frames");
 }
 
@@ -326,7 +326,7 @@ TEST_F(Health, after_a_goodbye_the_end_of_lanes_is_no_loss) {
   const AfterLane after = health_.lane_gone(now_, gone);
   EXPECT_EQ(after.then, Then::end);
   EXPECT_EQ(after.loss.code(), Code::left);
-  EXPECT_FALSE(after.is_loss || after.reconnect || after.tells);
+  EXPECT_FALSE(after.is_loss || after.reconnect || after.logs);
 }
 
 TEST_F(Health, while_a_lane_is_dialled_losing_the_others_ends_nothing) {
@@ -376,11 +376,12 @@ class Denied : public Health {
     health_.note_lost_pairs(now_, {{0, 0}});
     look_for(1s);
   }
-  Status hear(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0}, bool is_leaving = false) {
-    return health_.hear_answer(now_, {.kind = kind, .why = "no", .by = by, .open = open, .is_leaving = is_leaving});
+  Status complete(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0},
+                  bool is_leaving = false) {
+    return health_.on_answer(now_, {.kind = kind, .why = "no", .by = by, .open = open, .is_leaving = is_leaving});
   }
   bool is_denied(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0}, bool is_leaving = false) {
-    return !hear(kind, open, by, is_leaving).ok();
+    return !complete(kind, open, by, is_leaving).ok();
   }
 };
 
@@ -392,8 +393,8 @@ TEST_F(Denied, an_instance_that_does_not_know_the_session_ends_it_whoever_is_hea
 TEST_F(Denied, an_answer_to_a_probe_ends_nothing_once_a_lane_is_heard_again) {
   const auto of_probe = [&](const std::vector<RailPair>& open) {
     return !health_
-                .hear_answer(
-                    now_, {.kind = Answer::unknown_session, .why = "no", .by = {0, 0}, .open = open, .to_probe = true})
+                .on_answer(now_,
+                           {.kind = Answer::unknown_session, .why = "no", .by = {0, 0}, .open = open, .to_probe = true})
                 .ok();
   };
   EXPECT_FALSE(of_probe(kBothLanes));
@@ -412,10 +413,10 @@ TEST_F(Denied, a_stranger_and_a_refused_connection_end_the_session_only_where_no
 
 TEST_F(Denied, what_the_session_ends_with_says_why) {
   lose_other_first();
-  const Status refused = hear(Answer::refused_connection, kNoLane);
+  const Status refused = complete(Answer::refused_connection, kNoLane);
   EXPECT_EQ(refused.message(), "connection to them lost: no");
   EXPECT_EQ(refused.system_errno(), ECONNREFUSED);
-  EXPECT_EQ(hear(Answer::unknown_session, kNoLane).message(), "connection to them lost: it says: no");
+  EXPECT_EQ(complete(Answer::unknown_session, kNoLane).message(), "connection to them lost: it says: no");
 }
 
 // A firewall may refuse on one rail while the other one's lanes are reset.
@@ -429,7 +430,7 @@ TEST_F(Denied, every_pair_whose_lanes_went_together_has_to_say_so) {
 }
 
 TEST_F(Denied, a_pair_that_says_nothing_has_two_and_a_half_seconds) {
-  EXPECT_TRUE(hear(Answer::refused_connection, kNoLane).ok());
+  EXPECT_TRUE(complete(Answer::refused_connection, kNoLane).ok());
   now_ += 2499ms;
   EXPECT_TRUE(health_.grace_over(now_, 0).ok());
   now_ += 1ms;
@@ -437,7 +438,7 @@ TEST_F(Denied, a_pair_that_says_nothing_has_two_and_a_half_seconds) {
 }
 
 TEST_F(Denied, a_lane_that_comes_shows_that_a_firewall_said_no) {
-  EXPECT_TRUE(hear(Answer::refused_connection, kNoLane).ok());
+  EXPECT_TRUE(complete(Answer::refused_connection, kNoLane).ok());
   health_.lane_came(now_, 0);
   now_ += 5s;
   EXPECT_TRUE(health_.grace_over(now_, 0).ok());
@@ -519,18 +520,18 @@ class InVain : public Denied {
 TEST_F(InVain, a_session_says_for_how_long_it_waited) { EXPECT_EQ(told(), kLost); }
 
 TEST_F(InVain, a_session_says_what_its_last_answer_was) {
-  EXPECT_TRUE(hear(Answer::failed, kNoLane).ok());
+  EXPECT_TRUE(complete(Answer::failed, kNoLane).ok());
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: no");
 }
 
 TEST_F(InVain, a_session_says_why_its_last_dial_could_not_begin) {
-  EXPECT_TRUE(hear(Answer::failed, kNoLane).ok());
+  EXPECT_TRUE(complete(Answer::failed, kNoLane).ok());
   health_.try_failed("eth0: no more descriptors");
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: eth0: no more descriptors");
 }
 
 TEST_F(InVain, a_session_whose_probes_are_answered_says_so) {
-  EXPECT_TRUE(hear(Answer::duplicate, kNoLane).ok());
+  EXPECT_TRUE(complete(Answer::duplicate, kNoLane).ok());
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: the peer answers, and no lane that it dialled came");
 }
 

@@ -71,10 +71,10 @@ TEST_F(PaperLanes, a_look_sees_that_a_lane_has_ended_though_nobody_drives) {
   add_lane(1, 1);
   paper_[1].lingers = true;
   EXPECT_TRUE(lanes_.carry_out({verdict(Kind::give_up, {1, 1}, 1, Why::unanswered)}));
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_TRUE(lanes_.table().at(1).is_ending());
   paper_[1].lingers = false;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_TRUE(lanes_.table().at(1).is_free());
   EXPECT_TRUE(protocol_.has_work()) << "its FENCE";
   EXPECT_EQ(lanes_.take_losses().size(), 1u);
@@ -111,13 +111,13 @@ TEST_F(PaperLanes, memory_that_an_ending_lane_reads_is_waited_for) {
 TEST_F(PaperLanes, silence_is_timed_by_the_sessions_own_clock) {
   add_lane(0, 0);
   paper_[0].silent_since = clock_.at;
-  lanes_.look(true);
+  lanes_.poll(true);
   EXPECT_FALSE(lanes_.peer_is_silent());
   clock_.at += 2s;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_TRUE(lanes_.peer_is_silent());
   clock_.at += 10s;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_TRUE(protocol_.is_over());
 }
 
@@ -126,18 +126,18 @@ const JoinAnswer kStranger{.kind = JoinAnswer::Kind::stranger, .why = "another o
 // A process that was stopped looks late: what it hears now counts before what it was told then.
 TEST_F(PaperLanes, a_lane_that_is_heard_again_counts_before_a_denial_whose_time_is_over) {
   ASSERT_NO_FATAL_FAILURE(add_two_silent_lanes());
-  EXPECT_FALSE(lanes_.hear_answer(kStranger, {0, 0}, false));
+  EXPECT_FALSE(lanes_.on_answer(kStranger, {0, 0}, false));
   clock_.at += 3s;
   paper_[1].silent_since.reset();
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_FALSE(protocol_.is_over());
 }
 
 TEST_F(PaperLanes, a_denial_ends_a_silent_session_when_its_time_is_over) {
   ASSERT_NO_FATAL_FAILURE(add_two_silent_lanes());
-  EXPECT_FALSE(lanes_.hear_answer(kStranger, {0, 0}, false));
+  EXPECT_FALSE(lanes_.on_answer(kStranger, {0, 0}, false));
   clock_.at += 3s;
-  lanes_.look(false);
+  lanes_.poll(false);
   EXPECT_EQ(protocol_.lock()->error().message(), "connection to paper lost: it says: another one");
 }
 

@@ -24,8 +24,7 @@ class ImpatientPaperwork : public Paperwork {
   ImpatientPaperwork() : Paperwork(3s) {}
 
   void look_for(Nanos time) {
-    for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms))
-      session_->look_for_signs(true);
+    for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms)) session_->find_signs(true);
   }
 };
 
@@ -73,9 +72,9 @@ TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
   open_stream();
   ASSERT_NE(post(100), nullptr);
   drive(3);
-  session_->look_for_signs(true);
+  session_->find_signs(true);
   std::this_thread::sleep_for(PeerHeartbeat::kAskEvery + std::chrono::milliseconds(1));
-  session_->look_for_signs(true);
+  session_->find_signs(true);
   drive(3);
   for (const int lane : {0, 1}) {
     const auto asks = [](const FrameHeader& h) {
@@ -99,7 +98,7 @@ TEST_F(Paperwork, control_that_a_lane_holds_up_goes_by_another) {
   ASSERT_EQ(grants(0) + grants(1), 1);
   paper_[1 - first].acknowledged = true;
   for (const TimePoint end = now() + 10s; grants(1 - first) == 0 && now() < end; std::this_thread::sleep_for(1ms)) {
-    session_->look_for_signs();
+    session_->find_signs();
     drive();
   }
   EXPECT_EQ(grants(1 - first), 1);
@@ -184,9 +183,9 @@ TEST_F(Paperwork, lanes_that_are_lost_again_and_again_without_a_fence_are_bounde
 TEST_F(Paperwork, a_lane_that_is_given_up_has_its_fence_sent) {
   add_lanes(2);
   drive(3);
-  session_->hear_wake();
+  session_->clear_wake();
   wakes_ = 0;
-  session_->tell_link(1, false);
+  session_->announce_link(1, false);
   EXPECT_TRUE(session_->lane(1).descriptor() < 0);
   EXPECT_TRUE(session_->has_work());
   EXPECT_GT(wakes_, 0);
@@ -208,7 +207,7 @@ TEST_F(Paperwork, what_it_asks_of_the_reactor_is_taken_once) {
   add_lanes(2);
   drive(3);
   (void)take_wants();
-  session_->tell_link(1, false);
+  session_->announce_link(1, false);
   const SessionWants lost = take_wants();
   EXPECT_TRUE(lost.lanes);
   EXPECT_FALSE(lost.retire);
@@ -239,7 +238,7 @@ TEST_F(Paperwork, a_lane_that_retires_and_falls_silent_is_lost) {
   add_lanes(2);
   drive(3);
   session_->lanes().retire({{{1, 1}, 0}});
-  session_->tell_link(1, false);
+  session_->announce_link(1, false);
   EXPECT_EQ(session_->take_losses().size(), 1u);
 }
 

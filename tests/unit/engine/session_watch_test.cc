@@ -83,9 +83,9 @@ TEST_F(Watching, look__what_is_owed_is_looked_after_soon_though_a_later_look_was
     // In the order of their times, however late the machine is: looks for what is owed, this, the look that a waiting
     // caller is due.
     reactor_.at(now() + PeerHeartbeat::kAskEvery - 100ms, [&] { looks.set_value(line_.looks); });
-    watch_->look();
+    watch_->poll();
     line_.outstanding_bytes = 1000;
-    watch_->look();
+    watch_->poll();
   });
   EXPECT_GT(looks.get_future().get(), 1);  // the first was at once
 }
@@ -95,7 +95,7 @@ class PendingQuietLane final : public wire::PendingLane {
   PendingQuietLane(Line& line, int& polls, int polls_needed)
       : line_(line), polls_(polls), polls_needed_(polls_needed) {}
   Result<wire::Offer> offer() override { return wire::Offer{}; }
-  Status hear(wire::Offer) override { return {}; }
+  Status complete(wire::Offer) override { return {}; }
   void start(wire::Bootstrap) override {}
   Result<std::unique_ptr<wire::Lane>> poll() override {
     if (++polls_ < polls_needed_) return std::unique_ptr<wire::Lane>();
@@ -117,7 +117,7 @@ TEST_F(Watching, look__a_lane_without_a_descriptor_is_looked_at_by_time) {
   line_.has_descriptor = false;
   reactor_.run_soon([&] {
     ASSERT_TRUE(session_->add_lane(0, {}, std::make_unique<QuietLane>(line_)));
-    watch_->look();
+    watch_->poll();
     reactor_.at(now() + kSoon, [&] { reads.set_value(line_.reads); });
   });
   EXPECT_GT(reads.get_future().get(), 10);
@@ -128,7 +128,7 @@ TEST_F(Watching, look__one_with_a_descriptor_that_nothing_comes_by_is_left_alone
   std::promise<int> reads;
   reactor_.run_soon([&] {
     ASSERT_TRUE(session_->add_lane(0, {}, std::make_unique<QuietLane>(line_)));
-    watch_->look();
+    watch_->poll();
     reactor_.at(now() + kSoon, [&] { reads.set_value(line_.reads); });
   });
   EXPECT_LE(reads.get_future().get(), 3);
@@ -140,7 +140,7 @@ TEST_F(Watching, look__a_lane_on_its_way_is_polled_by_time_until_it_stands) {
   int polls = 0;
   reactor_.run_soon([&] {
     session_->begin_lane(0, {}, std::make_unique<PendingQuietLane>(line_, polls, 5), false);
-    watch_->look();
+    watch_->poll();
     reactor_.at(now() + kSoon, [&] { seen.set_value({polls, session_->open_lanes()}); });
   });
   EXPECT_EQ(seen.get_future().get(), std::pair(5, 1));

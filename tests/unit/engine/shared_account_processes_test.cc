@@ -54,23 +54,23 @@ class AccountProcesses : public testing::Test {
     for (int i = 1; i <= number; ++i) {
       AccountProcess& added = processes_.emplace_back(rail_of_this_test());
       lanes += i;
-      if (!in_the_end([&] { return added.look(i).is_served || i == 1; })) return false;
+      if (!in_the_end([&] { return added.poll(i).is_served || i == 1; })) return false;
       if (!in_the_end([&] { return see(lanes, lanes); })) return false;
     }
-    return processes_[0].look().serves;
+    return processes_[0].poll().serves;
   }
   // All of them see so many lanes, and of these so many senders.
   bool see(int lanes, int senders) {
     bool all = true;
     for (AccountProcess& each : processes_) {
-      const RailLoad load = each.look().load;
+      const RailLoad load = each.poll().load;
       all = all && load.lanes == lanes && load.demanding == senders;
     }
     return all;
   }
   int serving() {
     int serving = 0;
-    for (AccountProcess& each : processes_) serving += each.look().serves;
+    for (AccountProcess& each : processes_) serving += each.poll().serves;
     return serving;
   }
   // The killed process leaves none of its places.
@@ -85,7 +85,7 @@ class AccountProcesses : public testing::Test {
 
 TEST_F(AccountProcesses, open__two_see_each_others_lanes_and_senders) {
   EXPECT_TRUE(start(2));
-  EXPECT_EQ(processes_[1].look().used, 3);
+  EXPECT_EQ(processes_[1].poll().used, 3);
 }
 
 TEST_F(AccountProcesses, open__three_see_each_others_lanes_and_senders) {
@@ -97,18 +97,18 @@ TEST_F(AccountProcesses, open__three_see_each_others_lanes_and_senders) {
 TEST_F(AccountProcesses, look__of_the_others_says_when_one_of_three_is_silent) {
   ASSERT_TRUE(start(3));
   EXPECT_TRUE(in_the_end([&] {
-    (void)processes_[0].look();
-    return processes_[1].look().load.demanding == 3;
+    (void)processes_[0].poll();
+    return processes_[1].poll().load.demanding == 3;
   })) << "the leases of the third one's three lanes are over";
-  EXPECT_EQ(processes_[0].look().load.lanes, 6);
+  EXPECT_EQ(processes_[0].poll().load.lanes, 6);
   EXPECT_TRUE(in_the_end([&] { return see(6, 6); }));
 }
 
 TEST_F(AccountProcesses, killed__another_serves_the_same_memory_and_the_numbers_stay) {
   ASSERT_TRUE(start(3));
   EXPECT_TRUE(processes_[0].act({.what = AccountOrder::run, .until_bytes = kTurnsWorth}).has_ended);
-  const AccountReport before = processes_[1].look();
-  (void)processes_[2].look();
+  const AccountReport before = processes_[1].poll();
+  (void)processes_[2].poll();
   EXPECT_GE(before.load.arrived_bytes, kTurnsWorth);
   kill_first();
   const TimePoint killed_at = now();
@@ -116,7 +116,7 @@ TEST_F(AccountProcesses, killed__another_serves_the_same_memory_and_the_numbers_
   EXPECT_LT(now() - killed_at, 5s)
       << "the others try again soon after they dialled the one that ends: in 0.1 s where there are cores";
   for (AccountProcess& each : processes_) {
-    const AccountReport after = each.look();
+    const AccountReport after = each.poll();
     EXPECT_TRUE(after.same_memory);
     EXPECT_EQ(after.used, 6);
     EXPECT_EQ(after.load.lanes, 6) << "for a minute";
@@ -132,7 +132,7 @@ TEST_F(AccountProcesses, killed__a_process_that_comes_then_has_the_same_memory) 
   ASSERT_TRUE(in_the_end([&] { return serving() == 1; }));
   processes_.emplace_back(rail_of_this_test());
   EXPECT_TRUE(in_the_end([&] {
-    (void)processes_[1].look(1);
+    (void)processes_[1].poll(1);
     return see(4, 3);
   }));
   EXPECT_EQ(serving(), 1);
@@ -150,7 +150,7 @@ TEST_F(AccountProcesses, killed__one_after_the_other_until_one_is_left) {
 TEST_F(AccountProcesses, stopped__a_process_that_comes_meanwhile_goes_on_alone_and_joins_later) {
   ASSERT_TRUE(start(2));
   processes_[0].process().stop();
-  EXPECT_TRUE(in_the_end([&] { return processes_[1].look().load.demanding == 2; })) << "the lease of its lane is over";
+  EXPECT_TRUE(in_the_end([&] { return processes_[1].poll().load.demanding == 2; })) << "the lease of its lane is over";
   AccountProcess late{rail_of_this_test()};
   const AccountReport report = late.act({.what = AccountOrder::run, .lanes = kManyLanes, .until_bytes = kTurnsWorth});
   EXPECT_TRUE(report.has_ended);
@@ -158,9 +158,9 @@ TEST_F(AccountProcesses, stopped__a_process_that_comes_meanwhile_goes_on_alone_a
   EXPECT_LT(report.waited_longest, LaneTurns::kWaitMost);
   EXPECT_EQ(report.load.lanes, kManyLanes);
   processes_[0].process().kill(SIGCONT);
-  EXPECT_TRUE(in_the_end([&] { return late.look().is_served; }));
+  EXPECT_TRUE(in_the_end([&] { return late.poll().is_served; }));
   EXPECT_TRUE(in_the_end([&] {
-    (void)late.look();
+    (void)late.poll();
     return see(3 + kManyLanes, 3 + kManyLanes);
   }));
 }
@@ -199,9 +199,9 @@ TEST_F(AccountProcesses, forked__the_end_of_a_child_leaves_its_parents_places) {
     sleeper.end();
     EXPECT_TRUE(in_the_end([&] { return see(3, 3); })) << parent;
   }
-  EXPECT_TRUE(processes_[0].look().serves);
-  EXPECT_TRUE(processes_[1].look().is_served);
-  EXPECT_EQ(processes_[0].look().used, 3) << "all have the places that they had";
+  EXPECT_TRUE(processes_[0].poll().serves);
+  EXPECT_TRUE(processes_[1].poll().is_served);
+  EXPECT_EQ(processes_[0].poll().used, 3) << "all have the places that they had";
 }
 
 struct ForgedCase {
@@ -216,7 +216,7 @@ class ForgedAccounts : public testing::TestWithParam<ForgedCase> {};
 TEST_P(ForgedAccounts, look__no_lane_waits_longer_than_a_lease) {
   AccountProcess a{rail_of_this_test()}, b{rail_of_this_test()}, forger{rail_of_this_test()};
   const auto is_in = [](AccountProcess& process) {
-    const AccountReport report = process.look();
+    const AccountReport report = process.poll();
     return report.serves || report.is_served;
   };
   ASSERT_TRUE(in_the_end([&] { return is_in(a) && is_in(b) && is_in(forger); }));

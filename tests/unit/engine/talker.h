@@ -48,7 +48,7 @@ class Talker {
     EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), ssize_t(bytes.size()));
   }
   // None: the other end closed, or sent nonsense.
-  std::optional<Hello> hear() {
+  std::optional<Hello> receive() {
     std::vector<std::byte> in(kHelloFixedBytes);
     if (!fill(in, 0)) return {};
     auto all = hello_bytes(std::span<const std::byte, kHelloFixedBytes>(in.data(), kHelloFixedBytes));

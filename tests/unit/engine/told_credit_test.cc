@@ -16,7 +16,7 @@ class Telling : public testing::Test {
     return reported_.news({.window_bytes = bytes}, wire_holds);
   }
 
-  ToldCredit reported_{kToldFirst};
+  AnnouncedCredit reported_{kToldFirst};
 };
 
 constexpr std::optional<Credit> kNoNews;

@@ -19,7 +19,7 @@ class PaperPending final : public PendingLane {
  public:
   explicit PaperPending(std::string& heard) : heard_(heard) {}
   Result<Offer> offer() override { return Offer{{std::byte{9}}}; }
-  Status hear(Offer offer) override {
+  Status complete(Offer offer) override {
     heard_ += offer.bytes.empty() ? "nothing" : offer.bytes.front() == std::byte{9} ? "nine" : "nonsense";
     return heard_ == "nonsense" ? Status(Code::remote, Scope::lane, "no offer of paper") : Status();
   }

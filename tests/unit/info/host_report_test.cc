@@ -22,7 +22,7 @@ Config on_loopback() {
   return config;
 }
 
-nlohmann::ordered_json error_of(const Config& config) { return host_json(look_at_host(config))["error"]; }
+nlohmann::ordered_json error_of(const Config& config) { return host_json(poll_host(config))["error"]; }
 
 TEST(HostReport, says_what_an_engine_would_say) {
   const KeyFile open_to_all(engine_test::kSomeKey, 0644), short_key("short\n");
@@ -48,7 +48,7 @@ TEST(HostReport, of_settings_that_an_engine_takes_has_no_error_and_no_key) {
   config.congestion_control = "cubic";
   config.algorithms = "all_reduce=ring";
   config.schedule = "window:64M";
-  const HostReport report = look_at_host(config);
+  const HostReport report = poll_host(config);
   EXPECT_TRUE(report.status.ok()) << report.status.message();
   EXPECT_TRUE(host_json(report)["error"].is_null());
   EXPECT_EQ(std::string::npos, (host_json(report).dump() + host_text(report)).find("some key"));
@@ -64,7 +64,7 @@ TEST(HostReport, names_what_collectives_would_refuse) {
 }
 
 TEST(HostReport, has_settings_and_a_verdict_for_each_rail) {
-  const HostReport report = look_at_host(on_loopback());
+  const HostReport report = poll_host(on_loopback());
   const auto json = host_json(report);
   ASSERT_EQ(1u, json["rails"].size());
   const auto& lo = json["rails"][0];
@@ -77,7 +77,7 @@ TEST(HostReport, has_settings_and_a_verdict_for_each_rail) {
 
 TEST(HostReport, leaves_the_jobs_ports_alone) {
   Config config = on_loopback();
-  const std::vector<Rail> rails = look_at_host(config).survey.found.taken;
+  const std::vector<Rail> rails = poll_host(config).survey.found.taken;
   ASSERT_EQ(1u, rails.size());
   const auto listening = wire::listen_at(rails[0].addresses.at(0), {}, {});
   ASSERT_TRUE(listening.ok()) << listening.status().message();

@@ -12,11 +12,11 @@ constexpr std::uint64_t kAny = Credit::kNone;
 
 class Window : public testing::Test {
  protected:
-  Window() { window_.look(kBegin, 0, true); }
+  Window() { window_.poll(kBegin, 0, true); }
   // Data waits all the time, and somebody looks.
   void wait(Nanos from, Nanos until, std::uint64_t position = 0) {
-    for (Nanos t = from; t < until; t += 100ms) window_.look(kBegin + t, position, true);
-    window_.look(kBegin + until, position, true);
+    for (Nanos t = from; t < until; t += 100ms) window_.poll(kBegin + t, position, true);
+    window_.poll(kBegin + until, position, true);
   }
   CreditWindow window_{{.window_bytes = 16 * KiB}};
 };
@@ -30,9 +30,9 @@ TEST(NoWindow, bounds_nothing) {
 
 TEST_F(Window, the_first_one_stands_until_the_receiver_says_more) {
   EXPECT_EQ(window_.room(0, 0), 16 * KiB);
-  window_.look(kBegin + 1min, 0, true);
+  window_.poll(kBegin + 1min, 0, true);
   EXPECT_EQ(window_.room(0, 1 << 30), 16 * KiB);
-  window_.hear(1, {});
+  window_.apply(1, {});
   EXPECT_EQ(window_.room(1 << 30, 1 << 30), kAny);
 }
 
@@ -43,14 +43,14 @@ TEST_F(Window, of_a_window_what_is_outstanding_is_taken) {
 }
 
 TEST_F(Window, up_to_a_limit_what_was_taken_is_taken) {
-  window_.hear(1, {.limit = 1000});
+  window_.apply(1, {.limit = 1000});
   EXPECT_EQ(window_.room(1 << 30, 400), 600u);
   for (const std::uint64_t position : {1000, 2000}) EXPECT_EQ(window_.room(0, position), 0u);
 }
 
 // A turn's last segment rarely ends at the limit.
 TEST_F(Window, a_lane_is_held_where_the_limit_leaves_no_room_for_a_segment) {
-  window_.hear(1, {.limit = 1000});
+  window_.apply(1, {.limit = 1000});
   EXPECT_FALSE(window_.is_held(0));
   EXPECT_FALSE(window_.is_held(1000 - 192));
   for (const std::uint64_t left : {191, 64, 1, 0}) EXPECT_TRUE(window_.is_held(1000 - left)) << left;
@@ -58,15 +58,15 @@ TEST_F(Window, a_lane_is_held_where_the_limit_leaves_no_room_for_a_segment) {
 }
 
 TEST_F(Window, the_smaller_of_both_counts) {
-  window_.hear(1, {.window_bytes = 500, .limit = 1000});
+  window_.apply(1, {.window_bytes = 500, .limit = 1000});
   EXPECT_EQ(window_.room(0, 0), 500u);
   EXPECT_EQ(window_.room(0, 800), 200u);
 }
 
 TEST_F(Window, an_older_statement_and_one_again_are_without_effect) {
-  window_.hear(2, {.window_bytes = 2});
-  window_.hear(2, {.window_bytes = 22});
-  window_.hear(1, {.window_bytes = 1});
+  window_.apply(2, {.window_bytes = 2});
+  window_.apply(2, {.window_bytes = 22});
+  window_.apply(1, {.window_bytes = 1});
   EXPECT_EQ(window_.standing(), (Credit{.window_bytes = 2}));
 }
 
@@ -82,11 +82,11 @@ TEST_F(Window, a_receiver_that_lets_nothing_go_for_a_second_is_overridden) {
   for (const Credit& nothing :
        {Credit{.window_bytes = 0}, Credit{.window_bytes = 191}, Credit{.limit = 0}, Credit{.limit = 291}}) {
     window_ = CreditWindow(nothing);
-    window_.look(kBegin - 1h, 100, false);
-    window_.look(kBegin, 100, false);
+    window_.poll(kBegin - 1h, 100, false);
+    window_.poll(kBegin, 100, false);
     wait(0ms, 999ms, 100);
     EXPECT_LT(window_.room(0, 100), CreditWindow::kLeastBytes);
-    window_.look(kBegin + 1s, 100, true);
+    window_.poll(kBegin + 1s, 100, true);
     EXPECT_EQ(window_.standing(), (Credit{.window_bytes = 16 * KiB}));
     EXPECT_EQ(window_.room(4 * KiB, 100), 12 * KiB);
     EXPECT_FALSE(window_.is_held(100));
@@ -98,7 +98,7 @@ TEST_F(Window, a_receiver_that_lets_nothing_go_for_a_second_is_overridden) {
 }
 
 TEST_F(Window, a_receiver_is_not_overridden_for_a_time_in_which_nobody_looked) {
-  window_.hear(1, {.window_bytes = 0});
+  window_.apply(1, {.window_bytes = 0});
   for (const Nanos later : {0s, 3600s}) {
     wait(later, later + 400ms);
     EXPECT_EQ(window_.standing(), (Credit{.window_bytes = 0})) << "the lane was idle, or this process stood still";
@@ -110,7 +110,7 @@ TEST_F(Window, a_receiver_is_not_overridden_for_a_time_in_which_nobody_looked) {
 TEST_F(Window, took__tells_of_the_first_override_only) {
   constexpr Credit kNothing{.window_bytes = 16 * KiB, .limit = 50};
   EXPECT_FALSE(window_.took()) << "the receiver allowed that";
-  window_.hear(1, kNothing);
+  window_.apply(1, kNothing);
   wait(0ms, 1500ms, 100);
   const std::optional<CreditWindow::Override> first = window_.took();
   ASSERT_TRUE(first);
@@ -122,31 +122,31 @@ TEST_F(Window, took__tells_of_the_first_override_only) {
 }
 
 TEST_F(Window, hear__ends_an_override_that_was_not_used) {
-  window_.hear(1, {.window_bytes = 0});
+  window_.apply(1, {.window_bytes = 0});
   wait(0ms, 1s);
   ASSERT_EQ(window_.standing(), (Credit{.window_bytes = 16 * KiB}));
-  window_.hear(2, {.window_bytes = 64 * KiB});
+  window_.apply(2, {.window_bytes = 64 * KiB});
   EXPECT_EQ(window_.standing(), (Credit{.window_bytes = 64 * KiB}));
   EXPECT_FALSE(window_.took());
 }
 
 TEST_F(Window, one_that_is_used_up_is_not_overridden) {
-  window_.look(kBegin + 1h, 0, true);
+  window_.poll(kBegin + 1h, 0, true);
   EXPECT_EQ(window_.room(16 * KiB, 0), 0u) << "the receiver's kernel has not acknowledged that";
 }
 
 TEST_F(Window, tells_how_long_data_waited_for_room) {
-  window_.look(kBegin + 1s, 0, true);
+  window_.poll(kBegin + 1s, 0, true);
   EXPECT_EQ(window_.without_credit(), 0s) << "there was room";
   window_.refuse();
   wait(1100ms, 1300ms);
   EXPECT_EQ(window_.without_credit(), 300ms);
-  window_.look(kBegin + 1h, 0, true);
+  window_.poll(kBegin + 1h, 0, true);
   EXPECT_EQ(window_.without_credit(), 400ms) << "of a time in which nobody looked 100 ms count";
   window_.took();
-  window_.look(kBegin + 1h + 100ms, 0, true);
+  window_.poll(kBegin + 1h + 100ms, 0, true);
   window_.refuse();
-  window_.look(kBegin + 1h + 200ms, 0, false);
+  window_.poll(kBegin + 1h + 200ms, 0, false);
   EXPECT_EQ(window_.without_credit(), 400ms) << "nothing waited any more";
 }
 

@@ -13,7 +13,7 @@ class Late : public testing::Test {
   void look_for(Nanos time) {
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 20ms;
-      frames_.look(now_, now_, taken_, acknowledged_, smoothed_rtt_);
+      frames_.poll(now_, now_, taken_, acknowledged_, smoothed_rtt_);
     }
   }
   std::uint64_t late() {
@@ -107,7 +107,7 @@ TEST_F(Late, looks_that_come_very_often_are_not_all_kept) {
     taken_ += 1;
     acknowledged_ = taken_ > 500 ? taken_ - 500 : 0;  // 0.5 s old
     now_ += 1ms;
-    frames_.look(now_, now_, taken_, acknowledged_, smoothed_rtt_);
+    frames_.poll(now_, now_, taken_, acknowledged_, smoothed_rtt_);
     ASSERT_FALSE(frames_.any()) << i;
   }
   look_for(1100ms);
@@ -120,16 +120,16 @@ TEST_F(Late, the_wait_of_a_thread_for_its_core_makes_no_frame_late) {
   look_for(20ms);
   const TimePoint asked_at = now_ + 20ms;
   now_ += 200ms;
-  frames_.look(asked_at, now_, taken_, acknowledged_, smoothed_rtt_);
+  frames_.poll(asked_at, now_, taken_, acknowledged_, smoothed_rtt_);
   EXPECT_FALSE(frames_.any());
 }
 
 // Frames that were taken in the wait are not as old as the question to the kernel.
 TEST_F(Late, frames_taken_in_the_wait_are_as_old_as_its_end) {
   taken_ = 5;
-  frames_.look(now_, now_ + 50ms, taken_, acknowledged_, smoothed_rtt_);
+  frames_.poll(now_, now_ + 50ms, taken_, acknowledged_, smoothed_rtt_);
   now_ += 100ms;
-  frames_.look(now_, now_, taken_, acknowledged_, smoothed_rtt_);
+  frames_.poll(now_, now_, taken_, acknowledged_, smoothed_rtt_);
   EXPECT_FALSE(frames_.any());
   look_for(20ms);
   EXPECT_EQ(late(), 5u);

@@ -18,21 +18,21 @@ struct Looked {
   Nanos min_rtt = kNear;
   QueueingBound held{};
 
-  std::optional<QueueingBound::Limit> look(std::uint64_t outstanding) {
+  std::optional<QueueingBound::Limit> poll(std::uint64_t outstanding) {
     now += 500us;
     return held.observe(now, acknowledged, outstanding, full, min_rtt);
   }
   // What it holds stays outstanding for so long and is through at once; the next is outstanding at that look.
   std::optional<QueueingBound::Limit> hold(std::uint64_t bytes, Nanos for_so_long) {
-    for (const TimePoint end = now + for_so_long; now + 500us < end;) EXPECT_FALSE(look(bytes));
+    for (const TimePoint end = now + for_so_long; now + 500us < end;) EXPECT_FALSE(poll(bytes));
     acknowledged += bytes;
-    return look(bytes);
+    return poll(bytes);
   }
 };
 
 TEST(QueueingBound, observe__what_goes_through_in_one_bunch_bounds_the_rate) {
   Looked lane;
-  EXPECT_FALSE(lane.look(kHeld));
+  EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 10; ++i) {
     const auto bound = lane.hold(kHeld, 8500us);
     ASSERT_TRUE(bound);
@@ -46,7 +46,7 @@ TEST(QueueingBound, observe__what_goes_through_in_one_bunch_bounds_the_rate) {
 TEST(QueueingBound, observe__one_segment_that_takes_long_bounds_the_rate) {
   Looked lane;
   lane.full = false;
-  EXPECT_FALSE(lane.look(16 * KiB));
+  EXPECT_FALSE(lane.poll(16 * KiB));
   for (int i = 0; i < 10; ++i) {
     const auto bound = lane.hold(16 * KiB, 131ms);
     ASSERT_TRUE(bound);
@@ -84,43 +84,43 @@ TEST(QueueingBound, observe__never_less_than_the_lane_carries) {
 
 TEST(QueueingBound, observe__acknowledgements_that_wait_behind_what_the_peer_sends_bound_nothing) {
   Looked lane;
-  EXPECT_FALSE(lane.look(kHeld));
+  EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(lane.hold(kHeld, 2500us));
 }
 
 TEST(QueueingBound, observe__nor_does_a_long_way) {
   Looked lane{.min_rtt = 40ms};
-  EXPECT_FALSE(lane.look(kHeld));
+  EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(lane.hold(kHeld, 42ms));
 }
 
 TEST(QueueingBound, observe__nor_one_that_is_not_known) {
   Looked lane{.min_rtt = 0ns};
-  EXPECT_FALSE(lane.look(kHeld));
+  EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(kHeld, 40ms));
 }
 
 // The peer stands still for a while, whatever the lane can do.
 TEST(QueueingBound, observe__nor_what_a_lane_has_that_could_hold_more) {
   Looked lane{.full = false};
-  EXPECT_FALSE(lane.look(kHeld));
+  EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(kHeld, 40ms));
 }
 
 TEST(QueueingBound, observe__nor_the_two_segments_that_any_lane_has) {
   Looked lane;
-  EXPECT_FALSE(lane.look(2 * 16'448));
+  EXPECT_FALSE(lane.poll(2 * 16'448));
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(2 * 16'448, 40ms));
 }
 
 TEST(QueueingBound, observe__nor_a_last_piece_whose_acknowledgement_waits_for_a_timer) {
   Looked lane;
-  lane.look(kHeld);
+  lane.poll(kHeld);
   lane.acknowledged += kHeld - 9'000;
-  EXPECT_FALSE(lane.look(9'000));
-  for (Nanos t{0}; t < 40ms; t += 500us) EXPECT_FALSE(lane.look(9'000));
+  EXPECT_FALSE(lane.poll(9'000));
+  for (Nanos t{0}; t < 40ms; t += 500us) EXPECT_FALSE(lane.poll(9'000));
   lane.acknowledged += 9'000;
-  EXPECT_FALSE(lane.look(0));
+  EXPECT_FALSE(lane.poll(0));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST_F(RailNewsOfAPair, arrive_with_an_event) {
   EXPECT_TRUE(pair_.a().has_control());
   pair_.run();
   ASSERT_FALSE(pair_.events(End::b).empty());
-  EXPECT_EQ(pair_.events(End::b).back().kind, Event::Kind::rails_told);
+  EXPECT_EQ(pair_.events(End::b).back().kind, Event::Kind::rails_announced);
   EXPECT_EQ(heard(pair_.b()), "2:1:ten 3:1:" + std::string(kControlPayloadBytesMax, 'x'));
   EXPECT_EQ(heard(pair_.b()), "");
   EXPECT_EQ(written(), 2);

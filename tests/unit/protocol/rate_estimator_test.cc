@@ -70,7 +70,7 @@ TEST(RateEstimator, observe__an_acknowledgement_that_a_timer_holds_back_does_not
   lane.idle(1ms);
   const Rate before = lane.estimator.rate();
   for (int i = 0; i < 100; ++i) {  // a control frame, looked at while the peer waits for more of them
-    for (int look = 0; look < 40; ++look, lane.now += 1ms)
+    for (int poll = 0; poll < 40; ++poll, lane.now += 1ms)
       lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 64);
     lane.acknowledged += 64;
     lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);

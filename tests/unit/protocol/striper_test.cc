@@ -87,19 +87,19 @@ TEST(Striper, rest_before_look__half_of_what_it_takes_to_be_worth_refilling) {
   for (double megabits = 1; megabits < 1e6; megabits *= 1.3) {
     LaneView full = lane(megabits);
     full.outstanding_bytes = outstanding_bytes_max(full);
-    const Nanos rest = rest_before_look(full);
+    const Nanos rest = pause_before_poll(full);
     EXPECT_GT(rest, Nanos(0));
     EXPECT_LE(rest, 1ms);
     EXPECT_FALSE(worth_refilling(full));
     full.outstanding_bytes -= std::min(full.outstanding_bytes, std::uint64_t(full.rate.bytes_in(2 * rest + 2ns)) + 1);
     if (rest < 1ms) {
       EXPECT_TRUE(worth_refilling(full)) << megabits;
-      EXPECT_EQ(rest_before_look(full), Nanos(0));
+      EXPECT_EQ(pause_before_poll(full), Nanos(0));
     }
   }
   LaneView unknown;
   unknown.outstanding_bytes = 10 * MiB;
-  EXPECT_EQ(rest_before_look(unknown), Nanos(0));
+  EXPECT_EQ(pause_before_poll(unknown), Nanos(0));
 }
 
 TEST(Striper, outstanding_bytes_max__room_for_a_segment_at_any_rate) {

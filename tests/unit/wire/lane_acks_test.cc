@@ -13,14 +13,14 @@ class Heard : public testing::Test {
  protected:
   Heard() { info_.tcpi_rto = 200'000; }
 
-  AckStatus look() {
+  AckStatus poll() {
     info_.tcpi_last_ack_recv = info_.tcpi_last_data_recv = std::uint32_t((now_ - heard_at_) / 1ms);
-    return acks_.look(now_, info_);
+    return acks_.poll(now_, info_);
   }
   // When it began to count as silent, from now on; none: not in that time.
   std::optional<Nanos> silent_within(Nanos time) {
     for (const TimePoint began = now_, end = now_ + time; now_ < end; now_ += 10ms)
-      if (look().silent_since) return now_ - began;
+      if (poll().silent_since) return now_ - began;
     return {};
   }
   // So many more packets go out, and none of them is acknowledged yet.
@@ -74,7 +74,7 @@ TEST_F(Heard, a_packet_alone_is_silent_when_four_in_a_row_are_unanswered) {
 
 TEST_F(Heard, what_was_known_to_be_lost_before_the_last_answer_does_not_count) {
   send(9);
-  look();
+  poll();
   info_.tcpi_sacked = 6, info_.tcpi_lost = 3;
   heard_at_ = now_ += 10ms, ++info_.tcpi_segs_in;
   send_again();
@@ -108,15 +108,15 @@ TEST_F(Heard, what_our_host_never_sends_again_is_waited_for_a_second) {
 
 TEST_F(Heard, a_lane_is_late_after_100_ms_and_two_round_trips) {
   send(1);
-  look();
+  poll();
   now_ += 90ms;
-  EXPECT_FALSE(look().late_since);
+  EXPECT_FALSE(poll().late_since);
   now_ += 10ms;
-  EXPECT_EQ(look().late_since, now_ - 100ms);
+  EXPECT_EQ(poll().late_since, now_ - 100ms);
   info_.tcpi_rtt = 80'000;
-  EXPECT_FALSE(look().late_since);
+  EXPECT_FALSE(poll().late_since);
   now_ += 60ms;
-  EXPECT_TRUE(look().late_since);
+  EXPECT_TRUE(poll().late_since);
 }
 
 // Stopped for two seconds, we find a connection of which the kernel's word may be as old.
@@ -125,9 +125,9 @@ TEST_F(Heard, a_look_that_comes_late_makes_no_lane_silent__the_next_one_does) {
   EXPECT_FALSE(silent_within(100ms));
   now_ += 2s;
   time_out();
-  EXPECT_FALSE(look().silent_since);
+  EXPECT_FALSE(poll().silent_since);
   now_ += 10ms;
-  EXPECT_TRUE(look().silent_since);
+  EXPECT_TRUE(poll().silent_since);
 }
 
 TEST_F(Heard, a_look_that_comes_late_says_nothing_where_the_kernel_was_answered_meanwhile) {
@@ -142,12 +142,12 @@ TEST_F(Heard, a_look_that_comes_late_says_nothing_where_the_kernel_was_answered_
 // Who gets time to run now and then only.
 TEST_F(Heard, of_looks_that_all_come_late_the_second_counts) {
   send(9);
-  look();
+  poll();
   now_ += 1s;
   time_out();
-  EXPECT_FALSE(look().silent_since);
+  EXPECT_FALSE(poll().silent_since);
   now_ += 1s;
-  EXPECT_TRUE(look().silent_since);
+  EXPECT_TRUE(poll().silent_since);
 }
 
 TEST_F(Heard, who_answers_is_not_silent__if_only_that_the_window_is_shut) {
@@ -166,7 +166,7 @@ TEST_F(Heard, what_the_peer_sends_is_no_answer_to_what_it_owes) {
     EXPECT_FALSE(silent_within(100ms));
     ++info_.tcpi_segs_in, ++info_.tcpi_data_segs_in;
     heard_at_ = now_;
-    EXPECT_EQ(look().heard_at, now_);
+    EXPECT_EQ(poll().heard_at, now_);
     if (i == 0) time_out();
   }
   EXPECT_EQ(silent_within(1s), 100ms);
@@ -186,7 +186,7 @@ TEST_F(Heard, what_arrived_out_of_order_is_an_answer__if_a_packet_with_data_tell
 TEST_F(Heard, of_a_keepalive_alone_three_must_be_unanswered) {
   info_.tcpi_probes = 1;
   EXPECT_FALSE(silent_within(2s));
-  EXPECT_TRUE(look().owes_keepalive);
+  EXPECT_TRUE(poll().owes_keepalive);
   info_.tcpi_probes = 2;
   EXPECT_FALSE(silent_within(2s));
   info_.tcpi_probes = 3;
@@ -196,7 +196,7 @@ TEST_F(Heard, of_a_keepalive_alone_three_must_be_unanswered) {
 TEST_F(Heard, of_the_probes_of_a_shut_window_one_that_comes_too_soon_after_another_may_be_ignored) {
   probe();
   EXPECT_FALSE(silent_within(10ms));
-  EXPECT_FALSE(look().owes_keepalive);
+  EXPECT_FALSE(poll().owes_keepalive);
   answer();
   EXPECT_FALSE(silent_within(480ms));
   probe();  // ignored: the peer's kernel answered another less than half a second ago
@@ -208,13 +208,13 @@ TEST_F(Heard, of_the_probes_of_a_shut_window_one_that_comes_too_soon_after_anoth
 }
 
 TEST_F(Heard, between_two_probes_of_a_shut_window_the_kernel_is_to_ask_again) {
-  EXPECT_FALSE(look().asks_later);
+  EXPECT_FALSE(poll().asks_later);
   probe();
-  EXPECT_FALSE(look().asks_later) << "it asks";
+  EXPECT_FALSE(poll().asks_later) << "it asks";
   answer();
-  EXPECT_TRUE(look().asks_later);
+  EXPECT_TRUE(poll().asks_later);
   info_.tcpi_backoff = 0;  // room again
-  EXPECT_FALSE(look().asks_later);
+  EXPECT_FALSE(poll().asks_later);
 }
 
 TEST_F(Heard, two_probes_in_a_row_are_not_ignored) {
@@ -228,7 +228,7 @@ TEST_F(Heard, two_probes_in_a_row_are_not_ignored) {
   EXPECT_FALSE(silent_within(960ms));
   probe();
   ASSERT_TRUE(silent_within(350ms));
-  EXPECT_EQ(look().silent_since, asked_at) << "it is silent from the first one on";
+  EXPECT_EQ(poll().silent_since, asked_at) << "it is silent from the first one on";
 }
 
 TEST_F(Heard, a_probe_that_comes_late_enough_is_not_ignored) {

@@ -9,13 +9,13 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kHealthLookEvery = std::chrono::milliseconds(50);
+constexpr Nanos kHealthPollEvery = std::chrono::milliseconds(50);
 
 std::string seconds_told(Nanos time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count());
 }
 
-std::string_view cause_told(HealthVerdict::Why why) {
+std::string_view cause_logged(HealthVerdict::Why why) {
   switch (why) {
     case HealthVerdict::Why::too_slow: return "too slow, the others carry what it holds";
     case HealthVerdict::Why::link_down: return "link down";
@@ -29,21 +29,21 @@ bool asks(const HealthVerdict& verdict) {
 
 }  // namespace
 
-void SessionLanes::look(bool at_once) {
+void SessionLanes::poll(bool at_once) {
   const TimePoint t = protocol_.now();
   if (protocol_.is_over()) births_.clear();
   if (!protocol_.is_over()) {
-    look_at_births();
-    look_at_ending();
-    look_for_late_control(t);
+    poll_births();
+    poll_ending();
+    find_late_control(t);
   }
-  if (protocol_.is_over() || (!at_once && t - looked_at_ < kHealthLookEvery)) return;
+  if (protocol_.is_over() || (!at_once && t - looked_at_ < kHealthPollEvery)) return;
   looked_at_ = t;
   SessionHealth::Observations seen = observe();
   SessionHealth::Verdicts verdicts;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    verdicts = health_(locked).look_for_silence(t, seen, locked->live_lanes());
+    verdicts = health_(locked).find_silent_lanes(t, seen, locked->live_lanes());
   }
   if (!carry_out(verdicts)) return;
   end_if_grace_is_over(t);  // now that it is known whether lanes are heard
@@ -55,18 +55,18 @@ void SessionLanes::look(bool at_once) {
       lane.believed = locked->rate_of(lane.id);
       lane.holds_data = locked->holds_data(lane.id, lane.health.acknowledged_bytes);
     }
-    verdicts = health_(locked).look_for_slow_lanes(t, seen, locked->consumed_frames());
+    verdicts = health_(locked).find_slow_lanes(t, seen, locked->consumed_frames());
   }
   if (!carry_out(verdicts)) return;
   drop_gone(seen);
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    verdicts = health_(locked).look_for_stopped_peer(t, seen, locked->consumed_frames(), owner_.is_waited_for(locked));
+    verdicts = health_(locked).find_stopped_peer(t, seen, locked->consumed_frames(), owner_.is_waited_for(locked));
   }
   carry_out(verdicts);
 }
 
-void SessionLanes::look_at_ending() {
+void SessionLanes::poll_ending() {
   for (int i = 0; i < table_.count(); ++i) {
     LaneDriver& lane = table_.at(i);
     if (!lane.is_ending()) continue;
@@ -76,11 +76,11 @@ void SessionLanes::look_at_ending() {
 }
 
 // What a lane's kernel does not get through to the peer's in time goes by another lane as well (decision D8).
-void SessionLanes::look_for_late_control(TimePoint t) {
-  if (t - control_looked_at_ < protocol::SessionProtocol::kLateLook || !protocol_.watches_control()) return;
-  control_looked_at_ = t;
+void SessionLanes::find_late_control(TimePoint t) {
+  if (t - control_polled_at_ < protocol::SessionProtocol::kLatePoll || !protocol_.watches_control()) return;
+  control_polled_at_ = t;
   const TimePoint before = protocol_.now();
-  std::vector<protocol::SessionProtocol::LaneLook> looks;
+  std::vector<protocol::SessionProtocol::LanePoll> looks;
   table_.each_claimed([&](LaneDriver& lane) {
     lane.assert_claimed();
     if (lane.is_open()) looks.push_back({lane.id(), lane.report()});
@@ -116,7 +116,7 @@ bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
     if (verdict.kind == Kind::give_up)
       table_.with_lane(verdict.lane, [&](LaneDriver& lane) {
         lane.assert_claimed();
-        end(lane, given_up(lane, cause_told(verdict.why), verdict.why == Why::too_slow));
+        end(lane, given_up(lane, cause_logged(verdict.why), verdict.why == Why::too_slow));
       });
   if (protocol_.is_over()) return false;  // its last lane went, and nothing gives hope of another
   ask(verdicts);
@@ -126,9 +126,9 @@ bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
       case Kind::ask_lane:
       case Kind::ask_peer: break;
       case Kind::question_asked: note_question(verdicts); break;
-      case Kind::peer_silent: tell_silence(true); break;
-      case Kind::peer_answers: tell_silence(false); break;
-      case Kind::peer_stopped: tell_stopped(); break;
+      case Kind::peer_silent: log_silence(true); break;
+      case Kind::peer_answers: log_silence(false); break;
+      case Kind::peer_stopped: log_stopped(); break;
       case Kind::reconnect: owner_.on_lane_wanted(); break;
       case Kind::peer_lost:
         owner_.lose("no answer on " + table_.rail_names() + " for " + seconds_told(options_.health.peer_timeout) +
@@ -173,10 +173,10 @@ void SessionLanes::note_question(const SessionHealth::Verdicts& verdicts) {
   health_(locked).question_went(by);
 }
 
-void SessionLanes::tell_link(int rail, bool up) {
+void SessionLanes::announce_link(int rail, bool up) {
   const std::uint64_t bit = std::uint64_t{1} << rail;
   links_down_ = up ? links_down_ & ~bit : links_down_ | bit;
-  look(true);
+  poll(true);
   owner_.on_lane_wanted();
 }
 
@@ -192,7 +192,7 @@ void SessionLanes::end_if_grace_is_over(TimePoint t) {
 }
 
 // Many peers may fall silent at once: the log names a few of them.
-void SessionLanes::tell_silence(bool is_silent) {
+void SessionLanes::log_silence(bool is_silent) {
   const std::string line =
       is_silent ? "no answer from " + peer_ + " on " + table_.rail_names() : peer_ + " answers again";
   if (owner_.may_warn_of_silence(is_silent))
@@ -201,7 +201,7 @@ void SessionLanes::tell_silence(bool is_silent) {
     RW_INFO(net, "{}", line);
 }
 
-void SessionLanes::tell_stopped() const {
+void SessionLanes::log_stopped() const {
   RW_WARN(net,
           "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, without time on its cores, or "
           "are large "

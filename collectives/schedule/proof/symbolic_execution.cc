@@ -1,4 +1,4 @@
-#include "collectives/schedule/proof/execution.h"
+#include "collectives/schedule/proof/symbolic_execution.h"
 
 #include <algorithm>
 
@@ -7,7 +7,8 @@
 
 namespace railweave::collectives::proof {
 
-Execution::Execution(std::span<const Problem> problems, std::span<const Schedule> schedules, std::size_t window)
+SymbolicExecution::SymbolicExecution(std::span<const Problem> problems, std::span<const Schedule> schedules,
+                                     std::size_t window)
     : problems_(problems),
       schedules_(schedules),
       window_(window),
@@ -16,7 +17,7 @@ Execution::Execution(std::span<const Problem> problems, std::span<const Schedule
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) prepare(rank);
 }
 
-void Execution::prepare(std::size_t rank) {
+void SymbolicExecution::prepare(std::size_t rank) {
   Rank& here = ranks_[rank];
   const Schedule& schedule = schedules_[rank];
   here.sends.resize(ranks_.size());
@@ -34,10 +35,10 @@ void Execution::prepare(std::size_t rank) {
   const std::size_t count = elements(problems_[rank], Place::input);
   const Run input{count, symbols_.raw(int(rank)), 0};
   write(rank, {Place::input, Form::raw, 0, count}, {&input, 1});
-  to_look_at_.push_back(rank);
+  to_poll_.push_back(rank);
 }
 
-Status Execution::check_messages() const {
+Status SymbolicExecution::check_messages() const {
   for (std::size_t from = 0; from < ranks_.size(); ++from)
     for (std::size_t to = 0; to < ranks_.size(); ++to) {
       const auto& sends = ranks_[from].sends[to].steps;
@@ -58,19 +59,19 @@ Status Execution::check_messages() const {
   return {};
 }
 
-Status Execution::run() {
+Status SymbolicExecution::run() {
   if (Status status = check_messages(); !status.ok()) return status;
-  while (!to_look_at_.empty()) {
-    const std::size_t rank = to_look_at_.back();
-    to_look_at_.pop_back();
-    if (Status status = look_at_ready(rank); !status.ok()) return status;
+  while (!to_poll_.empty()) {
+    const std::size_t rank = to_poll_.back();
+    to_poll_.pop_back();
+    if (Status status = run_ready(rank); !status.ok()) return status;
   }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
     if (ranks_[rank].done != schedules_[rank].steps.size()) return stuck();
   return check_outcome();
 }
 
-Status Execution::look_at_ready(std::size_t rank) {
+Status SymbolicExecution::run_ready(std::size_t rank) {
   while (!ranks_[rank].ready.empty()) {
     const std::uint32_t id = ranks_[rank].ready.back();
     ranks_[rank].ready.pop_back();
@@ -89,7 +90,7 @@ Status Execution::look_at_ready(std::size_t rank) {
 }
 
 // Posts what may be posted on either side, and delivers it, for as long as there is something.
-Status Execution::post(std::size_t from, std::size_t to) {
+Status SymbolicExecution::post(std::size_t from, std::size_t to) {
   Queue& sends = ranks_[from].sends[to];
   Queue& receives = ranks_[to].receives[from];
   const auto advance = [this](Queue& queue, const Rank& rank) {
@@ -105,7 +106,7 @@ Status Execution::post(std::size_t from, std::size_t to) {
   }
 }
 
-Status Execution::deliver(std::size_t from, std::size_t to) {
+Status SymbolicExecution::deliver(std::size_t from, std::size_t to) {
   Queue& sends = ranks_[from].sends[to];
   Queue& receives = ranks_[to].receives[from];
   const std::uint32_t send = sends.steps[sends.done++], receive = receives.steps[receives.done++];
@@ -116,16 +117,17 @@ Status Execution::deliver(std::size_t from, std::size_t to) {
   return {};
 }
 
-void Execution::finish(std::size_t rank, std::uint32_t step) {
+void SymbolicExecution::finish(std::size_t rank, std::uint32_t step) {
   Rank& here = ranks_[rank];
   ++here.done;
   const bool idle = here.ready.empty();
   for (const std::uint32_t follower : here.followers[step])
     if (--here.waits[follower] == 0) here.ready.push_back(follower);
-  if (idle && !here.ready.empty()) to_look_at_.push_back(rank);
+  if (idle && !here.ready.empty()) to_poll_.push_back(rank);
 }
 
-Execution::Complaint Execution::read(std::size_t rank, const Piece& piece, std::vector<Run>& runs) const {
+SymbolicExecution::Complaint SymbolicExecution::read(std::size_t rank, const Piece& piece,
+                                                     std::vector<Run>& runs) const {
   const Problem& problem = problems_[rank];
   const Extent where = extent(problem, piece);
   if (!ranks_[rank].memory[std::size_t(where.place)].read(where.begin, form_bytes(problem, piece.form), piece.count,
@@ -137,19 +139,20 @@ Execution::Complaint Execution::read(std::size_t rank, const Piece& piece, std::
   return {};
 }
 
-void Execution::write(std::size_t rank, const Piece& piece, std::span<const Run> runs) {
+void SymbolicExecution::write(std::size_t rank, const Piece& piece, std::span<const Run> runs) {
   const Extent where = extent(problems_[rank], piece);
   ranks_[rank].memory[std::size_t(where.place)].write(where.begin, form_bytes(problems_[rank], piece.form), runs);
 }
 
-Execution::Complaint Execution::copy(std::size_t from_rank, const Piece& from, std::size_t to_rank, const Piece& to) {
+SymbolicExecution::Complaint SymbolicExecution::copy(std::size_t from_rank, const Piece& from, std::size_t to_rank,
+                                                     const Piece& to) {
   std::vector<Run> runs;
   if (Complaint what = read(from_rank, from, runs); !what.empty()) return what;
   write(to_rank, to, runs);
   return {};
 }
 
-Execution::Complaint Execution::reduce(std::size_t rank, const Step& step) {
+SymbolicExecution::Complaint SymbolicExecution::reduce(std::size_t rank, const Step& step) {
   const Schedule& schedule = schedules_[rank];
   const auto operands =
       std::span(schedule.operands).subspan(step.operands_begin, step.operands_end - step.operands_begin);
@@ -187,7 +190,7 @@ Execution::Complaint Execution::reduce(std::size_t rank, const Step& step) {
   return what;
 }
 
-Status Execution::stuck() const {
+Status SymbolicExecution::stuck() const {
   std::string all;
   int told = 0;
   for (std::size_t rank = 0; rank < ranks_.size() && told < 4; ++rank) {
@@ -206,7 +209,7 @@ Status Execution::stuck() const {
   return wrong("deadlock: " + all);
 }
 
-Status Execution::check_outcome() const {
+Status SymbolicExecution::check_outcome() const {
   Outcome outcome(problems_, symbols_);
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const std::size_t count = elements(problems_[rank], Place::output);

@@ -95,7 +95,7 @@ Status SessionProtocol::on_control(Lane& lane, const FrameHeader& h, std::string
       events_.push_back({Event::Kind::goodbye, 0, 0, 0, {}});
       return {};
     case FrameType::rails:
-      if (rail_news_.hear(h, payload)) events_.push_back({Event::Kind::rails_told, 0, 0, 0, {}});
+      if (rail_news_.apply(h, payload)) events_.push_back({Event::Kind::rails_announced, 0, 0, 0, {}});
       return {};
     case FrameType::open: return on_open(h);
     default: return names_receiver(h) ? on_receiver_control(h, payload) : on_sender_control(h, payload);

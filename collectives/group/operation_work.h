@@ -16,17 +16,17 @@
 
 namespace railweave::collectives {
 
-// What tickets of a group have in common; outlives it.
+// What works of a group have in common; outlives it.
 struct TicketOrigin {
   std::shared_ptr<Runner> runner;
   std::weak_ptr<Group> group;
-  std::shared_ptr<ShmQueue> line;  // of operations on an exchange; else null
-  std::string group_name;          // in traces
+  std::shared_ptr<ShmQueue> queue;  // of operations on an exchange; else null
+  std::string group_name;           // in traces
 };
 
-class Ticket final : public Work {
+class OperationWork final : public Work {
  public:
-  explicit Ticket(std::shared_ptr<const TicketOrigin> origin) : origin_(std::move(origin)) {}
+  explicit OperationWork(std::shared_ptr<const TicketOrigin> origin) : origin_(std::move(origin)) {}
 
   bool test() override;
   Status wait(Nanos timeout) override;
@@ -41,7 +41,7 @@ class Ticket final : public Work {
     trace_.issued(what, trace::number_of(origin_->group_name), bytes, priority);
   }
   // Before anybody else has it: whom its first wait() tells something.
-  void tell_wait(std::shared_ptr<Learning> learning, std::uint64_t number) {
+  void record_wait(std::shared_ptr<Learning> learning, std::uint64_t number) {
     learning_ = std::move(learning);
     number_ = number;
   }

@@ -59,7 +59,7 @@ void SessionProtocol::on_retire(const FrameHeader& h) {
   Lane* lane = find(said.lane);
   if (lane == nullptr || lane->state != Lane::State::live || said.edition <= lane->retire_edition) return;
   lane->retires = lane->retire_heard = said.retires;
-  lane->retired_told = false;
+  lane->retired_announced = false;
   lane->retire_edition = said.edition;
   lane->retire_frames = said.frames;
   if (lane->retires) ask_for_sign(lane->id);
@@ -68,11 +68,12 @@ void SessionProtocol::on_retire(const FrameHeader& h) {
 
 // KEEPs may be lost with it: nobody answers them, and nobody misses them.
 void SessionProtocol::note_retired(Lane& lane) {
-  if (!lane.retire_heard || lane.retired_told || lane.ledger.consumed() < lane.retire_frames || serves(lane)) return;
+  if (!lane.retire_heard || lane.retired_announced || lane.ledger.consumed() < lane.retire_frames || serves(lane))
+    return;
   bool all_consumed = true;
   lane.ledger.for_each([&](const FrameHeader& h) { all_consumed = all_consumed && h.type == FrameType::keep; });
   if (!all_consumed) return;
-  lane.retired_told = true;
+  lane.retired_announced = true;
   events_.push_back({Event::Kind::lane_retired, 0, lane.id, 0, {}});
 }
 

@@ -14,10 +14,10 @@
 
 namespace railweave::collectives::proof {
 
-class Execution {
+class SymbolicExecution {
  public:
   // REQUIRES: check_shape() and check_races() found nothing on any rank. The spans outlive it.
-  Execution(std::span<const Problem> problems, std::span<const Schedule> schedules, std::size_t window);
+  SymbolicExecution(std::span<const Problem> problems, std::span<const Schedule> schedules, std::size_t window);
   // Once.
   Status run();
 
@@ -38,7 +38,7 @@ class Execution {
 
   void prepare(std::size_t rank);
   Status check_messages() const;
-  Status look_at_ready(std::size_t rank);
+  Status run_ready(std::size_t rank);
   Status post(std::size_t from, std::size_t to);
   Status deliver(std::size_t from, std::size_t to);
   Complaint copy(std::size_t from_rank, const Piece& from, std::size_t to_rank, const Piece& to);
@@ -54,7 +54,7 @@ class Execution {
   std::size_t window_;
   Symbols symbols_;
   std::vector<Rank> ranks_;
-  std::vector<std::size_t> to_look_at_;  // ranks with ready steps
+  std::vector<std::size_t> to_poll_;  // ranks with ready steps
 };
 
 }  // namespace railweave::collectives::proof

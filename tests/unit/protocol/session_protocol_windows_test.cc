@@ -27,7 +27,7 @@ class Windows : public ::testing::Test {
   }
   void start() { pair_.a().post(ends_->out, tickets_[1], data_.data(), data_.size()); }
   void tell(LaneId lane, const Credit& credit) {
-    pair_.b().tell_window(lane, credit);
+    pair_.b().announce_window(lane, credit);
     pair_.run();
   }
   std::uint64_t segment_bytes_written() {
@@ -96,7 +96,7 @@ TEST_F(Windows, take_data__of_a_receiver_that_lets_nothing_go_a_segment_a_second
     pair.add_lanes(1);
     const Pair::Ends ends = pair.open();
     pair.b().post(ends.in, tickets[0], place_.data(), place_.size());
-    pair.b().tell_window(0, nothing);
+    pair.b().announce_window(0, nothing);
     pair.run();
     pair.written(End::a).clear();
     const TimePoint begin{1h};
@@ -159,7 +159,7 @@ TEST_F(Windows, arrivals__count_segments_and_no_control_frames) {
 TEST_F(Windows, tell_window__goes_again_when_it_was_lost_with_its_lane) {
   prepare(2);
   for (const LaneId other : {0, 1}) pair_.b().set_blocked(other, other != 0);
-  pair_.b().tell_window(1, {.window_bytes = 0});
+  pair_.b().announce_window(1, {.window_bytes = 0});
   pair_.send(End::b, 0);
   pair_.lose_both(0);
   pair_.b().set_blocked(1, false);
@@ -173,10 +173,10 @@ TEST_F(Windows, tell_window__goes_again_when_it_was_lost_with_its_lane) {
 TEST_F(Windows, tell_window__of_two_statements_that_come_in_the_wrong_order_the_later_stands) {
   prepare(2);
   for (const LaneId other : {0, 1}) pair_.b().set_blocked(other, other != 0);
-  pair_.b().tell_window(1, {.window_bytes = 0});
+  pair_.b().announce_window(1, {.window_bytes = 0});
   pair_.send(End::b, 0);
   for (const LaneId other : {0, 1}) pair_.b().set_blocked(other, other != 1);
-  pair_.b().tell_window(1, {.window_bytes = 64 * KiB});
+  pair_.b().announce_window(1, {.window_bytes = 64 * KiB});
   pair_.send(End::b, 1);
   pair_.receive(End::a, 1);
   pair_.receive(End::a, 0);
@@ -190,8 +190,8 @@ TEST_F(Windows, take_data__a_lane_that_waits_for_its_turn_keeps_nothing_from_the
   prepare(2);
   pair_.teach(End::a, 0, Rate::from_megabits(1000));
   pair_.teach(End::a, 1, Rate::from_megabits(100));
-  pair_.b().tell_window(0, {.limit = 0});
-  pair_.b().tell_window(1, {.window_bytes = 64 * KiB});
+  pair_.b().announce_window(0, {.limit = 0});
+  pair_.b().announce_window(1, {.window_bytes = 64 * KiB});
   pair_.run();
   start();
   pair_.run();
@@ -200,7 +200,7 @@ TEST_F(Windows, take_data__a_lane_that_waits_for_its_turn_keeps_nothing_from_the
 
 TEST_F(Windows, on_window__of_a_lane_that_is_not_here_says_nothing) {
   prepare(1);
-  pair_.b().tell_window(9, {.window_bytes = 0});
+  pair_.b().announce_window(9, {.window_bytes = 0});
   pair_.run();
   start();
   pair_.run();

@@ -510,7 +510,7 @@ class LaneRate : public ::testing::Test {
   }
   // It has so much, and all of it is through at once after 8 ms.
   void bunch(std::uint64_t bytes) {
-    for (int look = 0; look < 16; ++look, now_ += std::chrono::microseconds(500)) report(bytes);
+    for (int poll = 0; poll < 16; ++poll, now_ += std::chrono::microseconds(500)) report(bytes);
     acknowledged_ += bytes;
   }
 

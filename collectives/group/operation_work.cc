@@ -1,4 +1,4 @@
-#include "collectives/group/ticket.h"
+#include "collectives/group/operation_work.h"
 
 #include <fmt/core.h>
 
@@ -6,29 +6,29 @@
 
 namespace railweave::collectives {
 
-bool Ticket::test() {
+bool OperationWork::test() {
   if (origin_->runner->forked()) return true;
-  if (origin_->line && !over()) {
+  if (origin_->queue && !over()) {
     ShmQueue::Callbacks callbacks;
-    (void)origin_->line->advance(callbacks);
+    (void)origin_->queue->advance(callbacks);
     for (auto& callback : callbacks) callback();
   }
   if (!over()) origin_->runner->drive_once();
   return over();
 }
 
-Status Ticket::status() const {
+Status OperationWork::status() const {
   if (over()) return status_;
   return origin_->runner->forked() ? Runner::dead_after_fork() : Status();
 }
 
-Status Ticket::wait(Nanos timeout) {
+Status OperationWork::wait(Nanos timeout) {
   if (learning_ && !origin_->runner->forked()) learning_->awaited(number_);
   if (over()) return status_;
   awaited_.store(true, std::memory_order_relaxed);
   const OperationTrace::Wait waited(trace_);
   const TimePoint deadline = timeout == Nanos::max() ? TimePoint::max() : deadline_after(timeout);
-  if (origin_->line && attend(deadline)) return status_;
+  if (origin_->queue && attend(deadline)) return status_;
   if (origin_->runner->drive_until([this] { return over(); }, deadline)) return status_;
   if (origin_->runner->forked()) return Runner::dead_after_fork();
   return Status(Code::timed_out, Scope::request,
@@ -36,24 +36,24 @@ Status Ticket::wait(Nanos timeout) {
 }
 
 // The exchange alone, for a while. Whoever is in a callback drives nobody, so does not count as waiting.
-bool Ticket::attend(TimePoint deadline) {
+bool OperationWork::attend(TimePoint deadline) {
   if (origin_->runner->forked()) return false;
   ShmQueue::Callbacks callbacks;
   do {
     for (auto& callback : callbacks) callback();
     callbacks.clear();
     const Runner::Waiter counted = origin_->runner->count_waiter();
-    origin_->line->attend(*this, deadline, callbacks);
+    origin_->queue->attend(*this, deadline, callbacks);
   } while (!callbacks.empty());
   return over();
 }
 
-void Ticket::abort() {
+void OperationWork::abort() {
   if (over()) return;
   if (const auto group = origin_->group.lock()) group->abort("aborted by its caller");
 }
 
-void Ticket::when_over(std::function<void(const Status&)> callback) {
+void OperationWork::when_over(std::function<void(const Status&)> callback) {
   if (origin_->runner->forked()) return callback(status());
   {
     const MutexLock lock(mutex_);
@@ -62,7 +62,7 @@ void Ticket::when_over(std::function<void(const Status&)> callback) {
   callback(status_);
 }
 
-std::vector<std::function<void()>> Ticket::finish(Status status, int source, std::size_t bytes) {
+std::vector<std::function<void()>> OperationWork::finish(Status status, int source, std::size_t bytes) {
   trace_.over();
   std::vector<std::function<void()>> calls;
   const MutexLock lock(mutex_);

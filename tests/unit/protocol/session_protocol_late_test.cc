@@ -28,8 +28,8 @@ class LateControl : public ::testing::Test {
                        const std::vector<LaneId>& stand = {0}) {
     std::size_t said = 0;
     for (const TimePoint end = now_ + time; now_ < end;) {
-      now_ += SessionProtocol::kLateLook;
-      std::vector<SessionProtocol::LaneLook> looks;
+      now_ += SessionProtocol::kLatePoll;
+      std::vector<SessionProtocol::LanePoll> looks;
       for (const LaneId lane : work) looks.push_back({lane, {.acknowledged_bytes = UINT64_MAX}});
       for (const LaneId lane : stand) looks.push_back({lane, {.acknowledged_bytes = acknowledged_by_0_}});
       said += pair_.session(from).say_late_control_again(now_, now_, looks);

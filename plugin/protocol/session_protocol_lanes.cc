@@ -9,7 +9,7 @@ namespace railweave::protocol {
 namespace {
 
 // at a lane that the receiver bounds: how much of its window is free
-constexpr Nanos kWindowLook = std::chrono::microseconds(50);
+constexpr Nanos kWindowPoll = std::chrono::microseconds(50);
 constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // a report costs two system calls: not for every few bytes
 
 }  // namespace
@@ -86,7 +86,7 @@ void SessionProtocol::report(LaneId id, TimePoint now, const LaneReport& report)
   if (const auto seen = lane->probe.observe(now, report.acknowledged_bytes, report.outstanding_bytes))
     lane->estimator.bound(seen->least, seen->most);
   prove(*lane, report.acknowledged_bytes);
-  lane->window.look(now, lane->taken_bytes, !turns_.empty());
+  lane->window.poll(now, lane->taken_bytes, !turns_.empty());
   lane->view = {lane->estimator.known(),  lane->estimator.rate(),   report.min_rtt,
                 report.outstanding_bytes, urgent_send_streams_ > 0, lane->window.standing().window_bytes};
   const bool full = !worth_refilling(lane->view);
@@ -122,8 +122,8 @@ bool SessionProtocol::wants_report(LaneId id, TimePoint now) const {
   const Lane* lane = find(id);
   if (lane == nullptr) return false;
   if (lane->probe.running() || (!lane->proven && !turns_.empty())) return true;
-  if (!turns_.empty() && lane->window.bounds() && now >= lane->reported_at + kWindowLook) return true;
-  if (!turns_.empty() && !worth_refilling(lane->view)) return now >= lane->reported_at + rest_before_look(lane->view);
+  if (!turns_.empty() && lane->window.bounds() && now >= lane->reported_at + kWindowPoll) return true;
+  if (!turns_.empty() && !worth_refilling(lane->view)) return now >= lane->reported_at + pause_before_poll(lane->view);
   return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
 

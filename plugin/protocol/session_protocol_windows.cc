@@ -6,10 +6,10 @@
 
 namespace railweave::protocol {
 
-void SessionProtocol::tell_window(LaneId id, const Credit& credit) {
+void SessionProtocol::announce_window(LaneId id, const Credit& credit) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live) return;
-  lane->told_window = credit;
+  lane->announced_window = credit;
   ++lane->window_edition;
   lane->window_pending = session_control_ = true;
 }
@@ -33,7 +33,7 @@ bool SessionProtocol::next_window(FrameHeader& header) {
   const auto lane = std::ranges::find(lanes_, true, &Lane::window_pending);
   if (lane == lanes_.end()) return false;
   (*lane)->window_pending = false;
-  header = WindowFrame{.lane = (*lane)->id, .edition = (*lane)->window_edition, .credit = (*lane)->told_window};
+  header = WindowFrame{.lane = (*lane)->id, .edition = (*lane)->window_edition, .credit = (*lane)->announced_window};
   return true;
 }
 
@@ -50,7 +50,7 @@ void SessionProtocol::on_window(const FrameHeader& h) {
   const auto said = WindowFrame::of(h);
   Lane* lane = find(said.lane);
   if (lane == nullptr) return;
-  lane->window.hear(said.edition, said.credit);
+  lane->window.apply(said.edition, said.credit);
   lane->view.window_bytes = lane->window.standing().window_bytes;
 }
 

@@ -1,0 +1,41 @@
+"""How lines lie: their length, and clang-format's opinion of C++. Pure but for clang-format, which reads the files."""
+
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+CLANG_FORMAT = "clang-format-14"
+_BATCH = 40  # files for one process
+_FINDING = re.compile(r"^(.+?):(\d+):\d+: (?:error|warning): code should be clang-formatted", re.M)
+
+
+def long_lines(name, text, most):
+    """A finding for each line of more characters. Characters, not bytes: a header's drawing may have arrows."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > most:
+            yield f"{name}:{number}: {len(line)} columns, at most {most}; break the line"
+
+
+def _said(root, names):
+    try:
+        ran = subprocess.run([CLANG_FORMAT, "--dry-run", "--style=file", *names], cwd=root, capture_output=True,
+                             text=True)
+    except FileNotFoundError:
+        return None
+    return ran.stderr
+
+
+def unformatted(root, names):
+    """One finding for each C++ file that clang-format would write otherwise, at the first line that differs."""
+    batches = [names[first:first + _BATCH] for first in range(0, len(names), _BATCH)]
+    with ThreadPoolExecutor(2) as pool:
+        for said in pool.map(lambda batch: _said(root, batch), batches):
+            if said is None:
+                yield f".clang-format:1: {CLANG_FORMAT} is not installed; run: tools/setup packages"
+                return
+            first_lines = {}
+            for name, line in _FINDING.findall(said):
+                first_lines.setdefault(Path(name).as_posix(), line)
+            for name, line in first_lines.items():
+                yield f"{name}:{line}: {CLANG_FORMAT} writes this otherwise; run: tools/format"
