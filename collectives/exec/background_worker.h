@@ -1,9 +1,9 @@
-// What may have to wait for somebody else, a store above all: done one after another on a thread of its own, so that
-// nobody who drives operations or waits for them is held up.
+// Runs tasks that may block (on a store, mostly), one after another, on a separate thread. So threads that drive
+// operations, or wait for them, are not delayed.
 //
-// Threads: any; nothing is held while a task runs. Life: the destructor waits until all tasks have been done, for a
-// while: a store whose host is gone may never answer. Then it leaves the thread behind, which goes on, and ends with
-// the last of them. So a task owns what it needs.
+// Threads: any; no lock is held while a task runs. Lifetime: the destructor waits for all tasks, for kWaitMost at most:
+// a store whose host is gone may never answer. Then the destructor detaches the thread, which ends after the last task.
+// So a task must own the objects that it uses.
 #pragma once
 
 #include <deque>
@@ -22,12 +22,13 @@ class BackgroundWorker {
   static constexpr Nanos kWaitMost = std::chrono::seconds(2);
 
   ~BackgroundWorker();
-  // Once. Errors: exhausted (no thread to be had).
+  // Starts the thread. Call once. Errors: exhausted (no thread available).
   Status start();
+  // Queues `task`.
   void add(std::function<void()> task);
 
  private:
-  // The thread's, too, which may outlive us.
+  // Shared with the thread, which may outlive the BackgroundWorker.
   struct Tasks {
     void run();
 
@@ -35,7 +36,7 @@ class BackgroundWorker {
     ConditionVariable changed;
     std::deque<std::function<void()>> tasks RW_GUARDED_BY(mutex);
     bool stopping RW_GUARDED_BY(mutex) = false;
-    bool over RW_GUARDED_BY(mutex) = false;  // all have been done, and no more come
+    bool over RW_GUARDED_BY(mutex) = false;  // the thread has done all tasks, and takes no more
   };
 
   const std::shared_ptr<Tasks> line_ = std::make_shared<Tasks>();

@@ -18,8 +18,8 @@ namespace railweave::collectives {
 namespace {
 
 constexpr int kBarriers = 10;
-constexpr std::size_t kGatheredBytes = 4 * MiB;   // that each rank receives
-constexpr std::size_t kReducedBytes = 256 * KiB;  // of each operand
+constexpr std::size_t kGatheredBytes = 4 * MiB;   // received by each rank
+constexpr std::size_t kReducedBytes = 256 * KiB;  // size of each operand
 constexpr int kRepeats = 3;
 constexpr Nanos kLatencyMin = std::chrono::microseconds(1);
 
@@ -34,7 +34,7 @@ Result<Nanos> fastest(int repeats, const F& work) {
   return best;
 }
 
-// Ends the group where it takes too long: what is not over may still touch the caller's memory.
+// Waits for `work`. Aborts the group after `patience`: an unfinished operation may still access the caller's memory.
 Status over(const WorkPtr& work, Nanos patience) {
   if (work->wait(patience).code() == Code::timed_out) work->abort();
   return work->status();

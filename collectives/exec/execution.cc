@@ -45,14 +45,14 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, con
 Result<bool> Execution::advance(bool live) {
   bool moved = false;
   for (FlowState& flow : flows_) {
-    // Testing an unfinished request drives the session to that peer: once is enough.
+    // Testing an unfinished request drives the session to the peer. One test for each peer is enough.
     const bool drive = flow.twin == nullptr || flow.twin->posted.empty();
     if (const Status status = collect(flow, drive, moved); !status.ok()) return failure(flow, status);
     if (flow.in != nullptr && !flow.in->stream && !flow.in->gone.ok()) return failure(flow, flow.in->gone);
     if (!live) continue;
     if (const Status status = post(flow, moved); !status.ok()) return failure(flow, status);
   }
-  if (!ready_.empty()) {  // one, then the network again
+  if (!ready_.empty()) {  // one step, then the network again
     const std::uint32_t index = ready_.front();
     ready_.pop_front();
     run_local(index);
@@ -91,7 +91,8 @@ std::vector<int> Execution::awaited() const {
   return {};
 }
 
-// A message larger than was due the engine refuses, a smaller one we do.
+// Names the peer. Code::truncated means that the peer does another operation: the engine rejects a message larger than
+// due, check_due() a smaller one.
 Status Execution::failure(const FlowState& flow, const Status& why) const {
   if (why.code() != Code::truncated) return PeerStreams::lost(flow.flow->peer, why);
   return Status(Code::truncated, Scope::session, mismatch(flow.flow->peer, rank_, why.message()));
@@ -110,7 +111,7 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
     const Posted& oldest = flow.posted.front();
     if (!drive && !flow.stream()->ended(oldest.request)) return {};
     const Result<Progress> tested = flow.stream()->test(oldest.request);
-    if (!tested.ok() && tested.status().code() == Code::truncated) {  // larger than is due
+    if (!tested.ok() && tested.status().code() == Code::truncated) {  // larger than due
       return Status(Code::truncated, Scope::session,
                     fmt::format("{} ({})", tested.status().message(), described(fingerprint_)));
     }
@@ -135,7 +136,7 @@ void Execution::expedite() {
 Status Execution::post(FlowState& flow, bool& moved) {
   const std::vector<std::uint32_t>& steps = flow.flow->steps;
   if (flow.next == steps.size() || flow.stream() == nullptr) return {};
-  if (expedited_ && flow.out != nullptr) flow.out->stream->expedite(number_);  // whoever's turn it is: we may be next
+  if (expedited_ && flow.out != nullptr) flow.out->stream->expedite(number_);  // also before this operation's turn
   if (!flow.turns().has(this)) return {};
   while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
     RW_ASSIGN_OR_RETURN(Request* const request, post_step(flow, plan_->step(steps[flow.next])));
@@ -171,7 +172,7 @@ void Execution::finish(std::uint32_t index) {
     if (--waits_for_[next] == 0) became_ready(next);
 }
 
-// Sends and receives are posted in their flow's order; the others whenever they can.
+// Sends and receives are posted in their flow's order. Copies and reductions run in any order.
 void Execution::became_ready(std::uint32_t index) {
   const Step::Kind kind = plan_->step(index).kind;
   if (kind == Step::Kind::copy || kind == Step::Kind::reduce) ready_.push_back(index);

@@ -1,8 +1,8 @@
-// One rank's part of one operation, running: posts what is due on its channel's streams, runs kernels, until all is
-// done.
+// Runs one rank's part of one operation. Posts the due sends and receives on the streams of a channel, and runs copies
+// and reductions, until all steps are done.
 //
-// Threads: under the runner's lock. Memory: input and output are the caller's, untouched after it is done or destroyed
-// along with its PeerStreams. Errors: the first one is final and names the rank it came from.
+// Threads: under the runner's lock. Memory: input and output belong to the caller, and are not accessed once done(), or
+// once the execution and its PeerStreams are destroyed. Errors: the first error is final and names the peer's rank.
 #pragma once
 
 #include <deque>
@@ -23,35 +23,38 @@ class Execution {
   struct Memory {
     const std::byte* input = nullptr;
     std::byte* output = nullptr;
-    std::byte* scratch = nullptr;  // Schedule::scratch_bytes
+    std::byte* scratch = nullptr;  // Schedule::scratch_bytes long
   };
 
   struct Sending {
     int channel = 0;
-    Priority priority = Priority::normal;  // of its streams
-    std::uint64_t number = 0;              // of the operation; grows from one to the next on a channel
-    bool first = false;                    // its messages have order 0 (see railweave::SendStream); else the number
+    Priority priority = Priority::normal;  // of the streams
+    std::uint64_t number = 0;              // of the operation; grows along a channel
+    bool first = false;  // true: messages have order 0 (see railweave::SendStream); false: order `number`
   };
 
-  // Lines up for its turn on every stream it will use. A message of another fingerprint is an error that names both.
+  // Joins the queue of every stream that the operation uses. Once `peers` is destroyed only the destructor may run. An
+  // arriving message with another fingerprint is an error that names both operations.
   Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint,
             PeerStreams& peers, const Sending& sending);
 
-  // Does what can be done now; not `live`: posts nothing new. True: something moved.
+  // Collects finished requests, posts the next ones, and runs one copy or reduction. `live` false: posts nothing.
+  // True: something moved. Errors: the peer is lost; truncated (the peer does another operation).
   Result<bool> advance(bool live = true);
   bool done() const { return steps_left_ == 0; }
-  // The fewest bytes that are posted and on their way on a flow that is not over: until these have moved, nothing is
-  // late that only advance() could do. 0: something is due now, or may be any moment.
+  // Returns the bytes that are posted and unfinished on a flow: the fewest of all unfinished flows. Until so many bytes
+  // have moved, no flow needs advance(). 0: advance() may be needed at any moment.
   std::size_t bytes_on_their_way() const;
-  // Somebody waits for it: what it sends goes first, and what is ahead of that on its streams. Also those that come
-  // later.
+  // Marks the operation as awaited by a caller. The operation's messages, also later ones, go first, and so do messages
+  // ahead of them on the same streams. Idempotent.
   void expedite();
-  // The ranks whose message is due and not there; if there is none, those that have not taken ours. Ascending.
+  // The ranks whose message is due and has not arrived. If there are none: the ranks that have not taken our message.
+  // Ascending.
   std::vector<int> awaited() const;
 
  private:
-  static constexpr std::size_t kPolledMost = 64;  // flows, by bytes_on_their_way()
-  static constexpr std::size_t kPostedMax = 24;   // of one flow: enough to keep rails busy, few enough for one stream
+  static constexpr std::size_t kPolledMost = 64;  // flows; with more bytes_on_their_way() is 0, and tests none
+  static constexpr std::size_t kPostedMax = 24;   // requests of one flow: keeps rails busy, and fits into one stream
 
   struct Posted {
     Request* request;
@@ -59,11 +62,11 @@ class Execution {
   };
   struct FlowState {
     const Plan::Flow* flow;
-    Outgoing* out = nullptr;          // of a flow that sends
-    Incoming* in = nullptr;           // of one that receives
-    const FlowState* twin = nullptr;  // of one that sends: what is received from the same peer
-    std::size_t next = 0;             // of Flow::steps, to be posted
-    std::deque<Posted> posted;
+    Outgoing* out = nullptr;          // of a flow that sends; else null
+    Incoming* in = nullptr;           // of a flow that receives; else null
+    const FlowState* twin = nullptr;  // of a flow that sends: the flow that receives from the same peer; null: none
+    std::size_t next = 0;             // index in Flow::steps of the next step to post
+    std::deque<Posted> posted;        // unfinished requests, oldest first
     Stream* stream() const {
       return out ? static_cast<Stream*>(out->stream.get()) : static_cast<Stream*>(in->stream.get());
     }
@@ -90,9 +93,9 @@ class Execution {
   const int rank_;
   const std::size_t element_bytes_, partial_bytes_;
   std::vector<FlowState> flows_;
-  std::vector<std::uint32_t> waits_for_;  // by step: dependencies not done
-  std::deque<std::uint32_t> ready_;       // copies and reductions
-  std::vector<Operand> operands_;         // run_local(): kept, so that it is not allocated each time
+  std::vector<std::uint32_t> waits_for_;  // by step: dependencies not done yet
+  std::deque<std::uint32_t> ready_;       // copies and reductions that can run
+  std::vector<Operand> operands_;         // of run_local(); kept to save allocations
   std::size_t steps_left_;
   bool expedited_ = false;
 };

@@ -9,7 +9,7 @@
 namespace railweave::collectives {
 namespace {
 
-// More than an engine sends before its receive is posted, and nobody posts that.
+// A message longer than an engine sends before the receive is posted. The peer posts no receive on the watch channel.
 const std::byte kNeverTaken[kEagerLimitMaxBytes + 1] = {};
 
 }  // namespace
@@ -34,7 +34,7 @@ Outgoing& PeerStreams::to(int peer, int channel, Priority priority) {
   d.priority = priority;
   d.hello = {kMagic, std::uint32_t(rank_), std::uint32_t(channel), 0};
   auto connector = engine_->connect(0, handles_[std::size_t(peer)], -1, priority);
-  if (connector.ok()) d.connector = std::move(*connector);  // else advance() tries again and tells why not
+  if (connector.ok()) d.connector = std::move(*connector);  // else advance() tries again, and returns the error
   return it->second;
 }
 
@@ -48,7 +48,7 @@ Status PeerStreams::advance() {
   for (auto d = dialling_.begin(); d != dialling_.end();) {
     auto joined = advance(*d);
     if (!joined.ok() && d->channel == kWatchChannel) {
-      // A peer that cannot be dialled may have left in peace.
+      // A peer that cannot be dialled may have left in an orderly way.
       watches_[d->peer].gone =
           d->stream ? joined.status() : Status(Code::left, Scope::session, joined.status().message());
       d = dialling_.erase(d);
@@ -64,7 +64,7 @@ Status PeerStreams::advance() {
   return {};
 }
 
-// Who owes us the first message of a stream may be gone, and nothing else between us that would tell.
+// Checks peers whose first message of a stream is due: such a peer may be gone, and no stream would report this.
 void PeerStreams::check_awaited_peers() {
   if (awaited_ == 0) {
     polled_at_ = TimePoint{};
@@ -78,7 +78,7 @@ void PeerStreams::check_awaited_peers() {
     if (!incoming.stream && whose.first != rank_) incoming.gone = watch(whose.first);
 }
 
-// A peer that is gone fails the dial, or the message that waits for it.
+// Sends a message that the peer never takes. If the peer is gone, the dial or this message fails.
 Status PeerStreams::watch(int peer) {
   Watch& watch = watches_[peer];
   if (!watch.gone.ok()) return watch.gone;
@@ -121,7 +121,7 @@ Status PeerStreams::accept() {
   for (auto a = arrivals_.begin(); a != arrivals_.end();) {
     auto is_known = advance(**a);
     if (!is_known.ok() || *is_known) {
-      a = arrivals_.erase(a);  // a stream that failed before its hello was nobody's
+      a = arrivals_.erase(a);  // a stream that fails before its hello belongs to no peer
     } else {
       ++a;
     }

@@ -1,5 +1,6 @@
-// A schedule made ready to run: who waits for whom, and what goes to and comes from each peer, in order. Constant once
-// made; shared by every execution of the same problem.
+// A schedule prepared for execution: the dependencies between steps, and the order of messages to and from each peer.
+//
+// Threads: any; constant after construction. All executions of the same problem share one plan.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@ namespace railweave::collectives {
 
 class Plan {
  public:
-  // One direction to or from one peer.
+  // The messages to, or from, one peer.
   struct Flow {
-    int peer = 0;
-    bool sends = false;
-    std::vector<std::uint32_t> steps;  // to be posted in this order
+    int peer = 0;                      // rank
+    bool sends = false;                // true: to the peer; false: from the peer
+    std::vector<std::uint32_t> steps;  // indices of steps, in posting order
   };
 
   // `at_once`: see Algorithm.
@@ -28,11 +29,11 @@ class Plan {
   std::span<const Piece> operands(const Step& step) const {
     return std::span(schedule_.operands).subspan(step.operands_begin, step.operands_end - step.operands_begin);
   }
-  // Receives before sends; of peers in order of first mention.
+  // Receiving flows before sending flows; each in the order in which the schedule first names the peer.
   const std::vector<Flow>& flows() const { return flows_; }
-  // By step: how many others it waits for.
+  // By step: the number of steps that this step waits for.
   const std::vector<std::uint32_t>& waits_for() const { return waits_for_; }
-  // Steps that wait for this one.
+  // The steps that wait for step `index`.
   std::span<const std::uint32_t> dependents(std::uint32_t index) const {
     return std::span(dependents_)
         .subspan(dependents_begin_[index], dependents_begin_[index + 1] - dependents_begin_[index]);
@@ -42,7 +43,7 @@ class Plan {
   const Schedule schedule_;
   const bool at_once_;
   std::vector<Flow> flows_;
-  std::vector<std::uint32_t> waits_for_, dependents_, dependents_begin_;
+  std::vector<std::uint32_t> waits_for_, dependents_, dependents_begin_;  // dependents_begin_: by step, in dependents_
 };
 
 }  // namespace railweave::collectives

@@ -1,4 +1,4 @@
-// Which algorithm for which problem, and the plans made so far.
+// Chooses the algorithm for a problem, and keeps the plans made last.
 // Threads: under the runner's lock.
 #pragma once
 
@@ -15,15 +15,15 @@ namespace railweave::collectives {
 
 class Planner {
  public:
-  // `costs` and `named` (RAILWEAVE_ALGO) are the same on every rank.
+  // REQUIRES: `costs` and `named` (RAILWEAVE_ALGO) are the same on every rank.
   Planner(const Costs& costs, std::string named) : costs_(costs), named_(std::move(named)) {}
 
   const Costs& costs() const { return costs_; }
-  // Never null. A plan is shared by calls that differ in addresses only.
+  // Returns the plan for `problem`, never null. Calls that differ in addresses only share a plan.
   std::shared_ptr<const Plan> plan(const Problem& problem);
 
  private:
-  static constexpr std::size_t kKeptMax = 64;
+  static constexpr std::size_t kKeptMax = 64;  // plans
   struct Known {
     Problem problem;
     std::shared_ptr<const Plan> plan;
@@ -31,7 +31,7 @@ class Planner {
 
   Costs costs_;
   std::string named_;
-  std::list<Known> known_;  // the one used last first
+  std::list<Known> known_;  // most recently used first
 };
 
 }  // namespace railweave::collectives

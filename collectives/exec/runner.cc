@@ -14,20 +14,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kPoll = 1ms;  // of the thread, while operations come and others drive them
-// the thread's looks lengthen to this while callers wait: with many ranks on few cores each look costs
+constexpr Nanos kPoll = 1ms;  // polls of the runner's thread, while other threads drive
+// the thread's polls lengthen to this while callers wait: with many ranks on few cores each poll costs
 constexpr Nanos kPollMost = 16ms;
-constexpr int kPollsMax = 20;          // in a row without anything unfinished: then it sleeps until it is woken
-constexpr Nanos kSoon = 50us;          // from a submission to its wait()
-constexpr Nanos kSpin = 1ms;           // without anything moving, and
-constexpr int kPassesBeforeNaps = 64;  // so many passes: then whoever drives begins to sleep between them
-constexpr Nanos kNap = 50us;           // a nap is the wait so far, divided by kWaitPerNap, within kNap and kNapMost
+constexpr int kPollsMax = 20;  // polls in a row without unfinished operations: then the thread sleeps until rung
+constexpr Nanos kSoon = 50us;  // a caller that waits within this time after its submission waits at once
+// A waiting thread naps between passes after kPassesBeforeNaps passes, and kSpin, in which nothing moved. A nap is the
+// wait so far divided by kWaitPerNap, from kNap to kNapMost.
+constexpr Nanos kSpin = 1ms;
+constexpr int kPassesBeforeNaps = 64;
+constexpr Nanos kNap = 50us;
 constexpr Nanos kNapMost = 1ms;
 constexpr int kWaitPerNap = 64;
 
-// Yields while something may come any moment, then naps: with more ranks than cores the others need them. Not for the
-// time alone: a yield lasts as long as who else is on this core wants it, and two that share one and nap are never
-// moved apart (Linux looks at how many wait for a core, and does not look for an idle one when it wakes who slept).
+// The waits of a thread in drive_until(). The thread yields while data may arrive at any moment, then naps: with more
+// ranks than cores the other ranks need the cores. Time alone does not decide, for two reasons. A yield lasts as long
+// as another thread wants this core. Two threads that share a core and nap are never moved apart: Linux balances by the
+// threads that wait for a core, and does not look for an idle core when a sleeping thread wakes.
 class Patience {
  public:
   void moved() { passes_ = 0; }
@@ -42,16 +45,17 @@ class Patience {
 
  private:
   TimePoint since_{};
-  int passes_ = 0;  // in a row that moved nothing; no more are counted than matter
+  int passes_ = 0;  // passes in a row that moved nothing; counted up to kPassesBeforeNaps
 };
 
-// The naps of the runner's thread. Nobody waits for what it drives, and computing threads want the core: a nap gives
-// the core away more cheaply than a yield. Data that came meanwhile is in the kernel, and goes in one pass. Where much
-// is on its way, naps are longer: each time the thread wakes, it costs the computing thread there its caches.
+// The naps of the runner's thread. No thread waits for the operations that this thread drives, and computing threads
+// want the core: a nap gives the core away more cheaply than a yield. Data that arrives during a nap stays in the
+// kernel, and is taken in one pass. Naps are longer while many bytes are on their way: each wake-up costs the computing
+// thread on that core its caches.
 class Background {
  public:
   void moved() { nap_ = std::max(nap_ / 2, kShortest); }
-  // `may_rest`: see Driven; what is not said to be on its way may come any moment.
+  // `may_rest`: as Driven::may_rest(); max: data may come at any moment.
   Nanos nap(Nanos may_rest) {
     const Nanos usual = std::exchange(nap_, std::min(2 * nap_, kLongest));
     return may_rest == Nanos::max() ? usual : std::max(usual, std::min(may_rest, kLongestRest));
@@ -64,12 +68,13 @@ class Background {
 
 }  // namespace
 
-// One record a process. A forked child has its own: fork may have caught the parent's threads inside this mutex, too.
+// One record for each process. A forked child has its own record: the fork may have happened while a thread of the
+// parent held this mutex.
 struct Runner::Known {
   const ProcessOrigin origin;
   Mutex mutex;
   std::weak_ptr<Runner> runner RW_GUARDED_BY(mutex);
-  Known* parents = nullptr;  // of no use any more, and never destroyed
+  Known* parents = nullptr;  // the parent process's record: unused, and never destroyed
 };
 
 Runner::Known& Runner::known() {
@@ -88,7 +93,7 @@ Result<std::shared_ptr<Runner>> Runner::shared() {
   const MutexLock lock(place.mutex);
   if (auto runner = place.runner.lock()) return runner;
   std::shared_ptr<Runner> runner(new Runner(), [](Runner* r) {
-    if (!r->forked()) delete r;  // its threads live in the parent only
+    if (!r->forked()) delete r;  // in a forked child the runner's threads do not exist
   });
   RW_TRY(runner->background_.start());
   RW_TRY(start_service_thread(runner->thread_, "railweave-coll",
@@ -149,7 +154,7 @@ Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
   {
     if (!driving_.try_lock()) return Pass::elsewhere;
     const MutexLock held(driving_, std::adopt_lock);
-    // what is submitted from here on, this pass sees or sets it again
+    // cleared first: a submission from here on is seen by this pass, or sets busy again
     bell_->busy.store(false, std::memory_order_seq_cst);
     for (Driven* driven : driven_) {
       moved |= driven->advance();
@@ -160,12 +165,12 @@ Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
     if (may_rest != nullptr && !moved)
       for (const Driven* driven : driven_) *may_rest = std::min(*may_rest, driven->may_rest());
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);
-    // A poller need not come back, and the runner's thread may have gone to sleep while this pass hid what is
-    // unfinished.
+    // A caller that polls may not come back. The runner's thread may have gone to sleep while this pass had busy
+    // cleared.
     if (busy && bell_->deep.load(std::memory_order_seq_cst)) bell_->ring();
   }
   if (callbacks.empty()) return moved ? Pass::moved : Pass::idle;
-  // A thread that runs callbacks drives nobody, so it is no waiter meanwhile: the runner's thread drives.
+  // A thread that runs callbacks does not drive, so the thread is no waiter meanwhile: the runner's thread drives.
   if (waits) bell_->waiters.fetch_sub(1, std::memory_order_relaxed);
   for (auto& callback : callbacks) callback();
   if (waits) bell_->waiters.fetch_add(1, std::memory_order_relaxed);
@@ -237,7 +242,7 @@ void Runner::Bell::ring() {
   rung.notify_one();
 }
 
-// What is submitted from now on may count on a look within kPoll.
+// From now on a submission is seen within kPoll.
 void Runner::Bell::shorten_poll() {
   {
     const MutexLock lock(mutex);
@@ -246,7 +251,7 @@ void Runner::Bell::shorten_poll() {
   rung.notify_one();
 }
 
-// While others drive, or nothing is unfinished, it looks again in a while; in the end it sleeps until it is woken.
+// Polls while other threads drive, or while no operation is unfinished. After kPollsMax polls sleeps until rung.
 bool Runner::Bell::wait() {
   MutexLock lock(mutex);
   Nanos poll = kPoll / 2;
@@ -260,7 +265,7 @@ bool Runner::Bell::wait() {
     if (polls < kPollsMax) {
       poll = attended ? std::min(2 * poll, kPollMost) : kPoll;
       relies_on_waiters.store(poll > kPoll, std::memory_order_seq_cst);
-      // the last waiter left before it could know
+      // the last waiter left before relies_on_waiters was set
       if (poll > kPoll && waiters.load(std::memory_order_seq_cst) == 0) continue;
       rung.wait_for(mutex, poll, [&]() RW_REQUIRES(mutex) {
         return stopping || asked || (poll > kPoll && !relies_on_waiters.load(std::memory_order_relaxed));

@@ -1,10 +1,11 @@
-// Drives every group of the process: whoever waits does, one at a time, and one thread when nobody waits.
+// Drives all groups of the process. Threads that wait for an operation drive, one at a time; the runner's own thread
+// drives while no thread waits.
 //
-// Threads: any. The lock: whoever drives holds it for one pass; nothing waits for the network or a store under it.
-// The thread: starts with the first group, sleeps while no operation is unfinished, ends with the last group and Work.
-// BackgroundWorker: on a thread of their own (see BackgroundWorker for its end); they may wait, and hold up nothing but
-// each other.
-// Fork: the parent's runner is dead in a child, where shared() makes another.
+// Threads: any. The lock (mutex()): the driving thread holds the lock for one pass. No call waits for the network or a
+// store under the lock. The runner's thread: starts with the first group, sleeps while no operation is unfinished, ends
+// with the last group and Work.
+// Background tasks: run on the BackgroundWorker's thread, may block, and delay only each other.
+// Fork: the parent's runner is dead in a forked child, where shared() makes another one.
 #pragma once
 
 #include <atomic>
@@ -24,51 +25,54 @@
 
 namespace railweave::collectives {
 
-// What is driven. All calls under the runner's lock.
+// An object that the runner drives: a group. All calls are made under the runner's lock.
 class Driven {
  public:
-  // True: something moved.
+  // Does the work that can be done now. True: something moved.
   virtual bool advance() = 0;
-  // All have advanced in this pass.
+  // Called in each pass after all objects have advanced.
   virtual void check_peers() = 0;
-  // Has operations that are not over.
+  // True while operations are unfinished.
   virtual bool busy() const = 0;
-  // How long nothing would be late if nobody drove it; max: nothing of it is on its way.
+  // How long nothing is delayed if no thread calls advance(); max: no data is on its way.
   virtual Nanos may_rest() const = 0;
-  // What is to be called now that operations are over; called without the lock.
+  // Returns the callbacks of operations that are over. The runner calls them without the lock.
   virtual std::vector<std::function<void()>> take_callbacks() = 0;
 
  protected:
   ~Driven() = default;
 };
 
-// What all groups over one engine share (ranks that are threads of a process have an engine each).
+// State that all groups over one engine share. (Ranks that are threads of one process have one engine each.)
 struct Scheduling {
   Scheduler scheduler;  // used under the runner's lock
-  // Counted as groups issue, by any thread.
-  std::atomic<std::uint64_t> issued_bytes{0};  // V: of what the scheduler counts
-  std::atomic<std::uint64_t> issued{1};        // the next number of calls and messages
+  // The counters below are advanced when a group issues an operation, by any thread.
+  std::atomic<std::uint64_t> issued_bytes{0};  // bytes that the scheduler counts: V of docs/internals/scheduler.md
+  std::atomic<std::uint64_t> issued{1};        // number of the next call or message
 };
 
 class Runner {
   struct Bell;
 
  public:
-  // The process's one; made at first use, gone with its last holder. Errors: exhausted (no thread to be had).
+  // Returns the process's runner: made at first use, destroyed with its last holder. Errors: exhausted (no thread
+  // available).
   static Result<std::shared_ptr<Runner>> shared();
   ~Runner();
 
+  // `driven` stays until remove().
   void add(Driven& driven);
-  // After return nobody drives it.
+  // After return no thread drives `driven`.
   void remove(Driven& driven);
 
-  // There is something new to do. `promptly`: also if nobody should come to wait; else the thread may take a
-  // millisecond. It is not woken for a caller who came to wait at once the last time: it would only stand in that
-  // caller's way.
+  // Announces new work. `promptly`: the runner's thread is woken, even if no caller comes to wait. Otherwise the thread
+  // may take a millisecond. The thread is not woken for a caller that came to wait at once the last time: the thread
+  // would only compete with this caller.
   void submitted(bool promptly);
-  // Drives until `over` or the deadline: what it said last. Must not be called from a callback.
+  // Drives until over() or the deadline. Returns the last result of over(); false in a forked child. Must not be called
+  // from a callback.
   bool drive_until(const std::function<bool()>& over, TimePoint deadline);
-  // Somebody drives a part by himself and waits, as long as this lives: the thread need not come for it.
+  // Marks, while alive, that a thread waits and drives its own part: the runner's thread need not drive.
   class Waiter {
    public:
     explicit Waiter(Bell& bell);
@@ -79,47 +83,48 @@ class Runner {
     Bell& bell_;
   };
   Waiter count_waiter();
-  // For what may take its time; owns what it needs.
+  // Runs `task` on the BackgroundWorker's thread. The task may block, and must own the objects that it uses.
   void run_in_background(std::function<void()> task) { background_.add(std::move(task)); }
-  // True in a child forked since: driving does nothing there, and nothing else may be called.
+  // True in a forked child of the runner's process. There driving does nothing, and no other function may be called.
   bool forked() const { return origin_.in_child(); }
-  static Status dead_after_fork();  // what calls answer there
-  // One pass, unless somebody else is at it.
+  static Status dead_after_fork();  // the status of calls in a forked child
+  // Makes one pass, unless another thread drives.
   void drive_once();
-  // `policy` is its to begin with; later groups find what there is.
+  // Returns the state that groups over `engine` share. The first group's `policy` counts.
   std::shared_ptr<Scheduling> scheduling_of(const Engine* engine, const Policy& policy);
-  // Numbers for lines of schedulers: the first of so many.
+  // Reserves `count` consecutive ids of scheduler queues, and returns the first.
   Scheduler::QueueId new_queues(int count) { return next_queue_.fetch_add(Scheduler::QueueId(count)); }
-  // For what must not meet a pass: whoever drives holds it.
+  // The runner's lock. The driving thread holds the lock during a pass.
   Mutex& mutex() RW_RETURN_CAPABILITY(driving_) { return driving_; }
 
  private:
-  // What the thread sleeps on. Its own share: the last holder of the runner may be a callback that the thread runs.
+  // The state on which the runner's thread sleeps. The thread shares ownership: the runner's last holder may be a
+  // callback that the thread itself runs.
   struct Bell {
-    std::atomic<bool> busy{false};  // somebody has unfinished operations, as of the last pass or submission
-    std::atomic<int> waiters{0};    // threads in drive_until()
-    std::atomic<bool> deep{false};  // the thread sleeps until it is woken
-    // the thread looks seldom; the last waiter to leave calls shorten_poll()
+    std::atomic<bool> busy{false};  // operations are unfinished, as of the last pass or submission
+    std::atomic<int> waiters{0};    // living Waiters, less those in callbacks
+    std::atomic<bool> deep{false};  // the thread sleeps until rung, without a timeout
+    // the thread polls seldom; the last waiter to leave calls shorten_poll()
     std::atomic<bool> relies_on_waiters{false};
-    // the last that was to be done promptly; 0: somebody came to wait since
+    // time of the last prompt submission (nanoseconds); 0: a caller has come to wait since
     std::atomic<std::int64_t> submitted_at_ns{0};
-    std::atomic<bool> waits_soon{false};  // its caller came to wait at once
+    std::atomic<bool> waits_soon{false};  // the caller of that submission came to wait at once
     Mutex mutex;
     ConditionVariable rung;
     bool stopping RW_GUARDED_BY(mutex) = false;
     bool asked RW_GUARDED_BY(mutex) = false;
 
-    bool wait();             // until the thread is needed. False: the runner ends
-    void nap(Nanos length);  // or until somebody rings
-    void ring();             // it is needed
-    void shorten_poll();     // it may be, soon
+    bool wait();             // blocks until the thread is needed; false: the runner ends
+    void nap(Nanos length);  // sleeps for `length`, or until ring()
+    void ring();             // wakes the thread: the thread is needed
+    void shorten_poll();     // makes the thread poll every kPoll again: the thread may be needed soon
   };
 
   Runner() : bell_(std::make_shared<Bell>()) {}
   enum class Pass { moved, idle, elsewhere };
   struct Known;
   static Known& known();
-  // `waits`: counted in Bell::waiters. `may_rest`: told after an idle one.
+  // `waits`: the calling thread is counted in Bell::waiters. `*may_rest`: lowered after a pass that moved nothing.
   Pass pass(bool waits, Nanos* may_rest = nullptr);
   static void loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> runner);
 

@@ -6,7 +6,7 @@ namespace railweave::collectives {
 
 Scratch::Block Scratch::take(std::size_t bytes) {
   if (bytes == 0) return {};
-  // The smallest that is large enough, and not so large that a later operation would miss it.
+  // The smallest block of `bytes` to about eight times as many: a larger block is left for larger operations.
   auto best = kept_.end();
   for (auto b = kept_.begin(); b != kept_.end(); ++b)
     if (b->bytes >= bytes && b->bytes / 8 <= bytes && (best == kept_.end() || b->bytes < best->bytes)) best = b;

@@ -1,4 +1,4 @@
-// Memory for operations' intermediate data, kept between operations so that its pages are touched once.
+// Memory for the intermediate data of operations, kept between operations so that pages are touched once only.
 // Threads: under the runner's lock.
 #pragma once
 
@@ -20,12 +20,14 @@ class Scratch {
     std::size_t bytes = 0;
   };
 
-  // At least `bytes`, aligned to 128. Empty memory: there is none to be had, or none was asked for.
+  // Returns a block of at least `bytes`, aligned to 128 bytes, owned by the caller. Null memory: `bytes` is 0, or no
+  // memory is available.
   Block take(std::size_t bytes);
+  // Keeps the block for later, or frees the smallest block of those kept.
   void give_back(Block block);
 
  private:
-  static constexpr std::size_t kKeptMax = 4;
+  static constexpr std::size_t kKeptMax = 4;  // blocks
   std::vector<Block> kept_;
 };
 

@@ -1,4 +1,4 @@
-// A thread of ours in somebody else's process.
+// Starts the library's own threads in the application's process.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,8 @@
 
 namespace railweave::collectives {
 
-// Runs `body` on `thread`, with all signals blocked: they are for the application's threads. Errors: exhausted.
+// Starts `body` on `thread`, which must not be running. All signals are blocked there: signals are for the
+// application's threads. `name`: at most 15 characters. Errors: exhausted (no thread available).
 Status start_service_thread(std::thread& thread, const char* name, std::function<void()> body);
 
 }  // namespace railweave::collectives

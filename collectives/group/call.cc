@@ -19,7 +19,7 @@ Status refused(const Call& call, const std::string& why) {
   return Status(Code::invalid_argument, Scope::request, fmt::format("{}: {}", name(call.problem.operation), why));
 }
 
-// What equal memory means for each operation (schedule/problem.h).
+// True if input and output are in place, as schedule/problem.h defines in place for each operation.
 bool is_in_place(const Call& call) {
   const auto* input = static_cast<const std::byte*>(call.input);
   const auto* output = static_cast<const std::byte*>(call.output);

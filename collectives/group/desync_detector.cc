@@ -8,7 +8,7 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr std::size_t kPolledMost = 8;  // a store is no place for all to ask about all
+constexpr std::size_t kPolledMost = 8;  // ranks; all ranks asking about all ranks would overload the store
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::string compare(const Rendezvous& place, const ProgressReport& own) {
     std::memcpy(theirs.data(), told.data(), told.size());
     for (std::size_t c = 0; c < theirs.size(); ++c) {
       if (theirs[c] == 0 || own.doing[c] == 0 || theirs[c] == own.doing[c]) continue;
-      if (number_of(theirs[c]) != number_of(own.doing[c])) continue;  // it may just be behind
+      if (number_of(theirs[c]) != number_of(own.doing[c])) continue;  // the rank may only be behind
       return mismatch(other, own.rank, difference(theirs[c], own.doing[c]));
     }
   }

@@ -1,5 +1,5 @@
-// Ranks whose operations differ so that neither gets anything of the other's (two roots of one reduce, say) stand still
-// without an error: no message shows it. While nothing moves they compare what they do, by way of the store.
+// Finds ranks that run different operations. If no message of one operation reaches the other (two roots of one reduce,
+// say), both ranks stand still without an error. While nothing moves, ranks compare their operations by the store.
 // Threads: any; no state.
 #pragma once
 
@@ -16,11 +16,11 @@ namespace railweave::collectives {
 struct ProgressReport {
   int rank = 0;
   std::array<Fingerprint, kPriorities> doing{};  // the oldest unfinished operation of each class; 0: none
-  std::vector<int> awaited;                      // ranks
+  std::vector<int> awaited;                      // ranks for which these operations wait
 };
 
-// Tells the others, and looks at what those said that are awaited, eight of them at most: who does another operation
-// of the same number, and which; empty: nobody. Waits for the store.
+// Publishes `own` to the store, and reads the reports of the awaited ranks, of eight ranks at most. Returns the
+// mismatch() with a rank that runs another operation of the same number; empty: none found. Blocks on the store.
 std::string compare(const Rendezvous& place, const ProgressReport& own);
 
 }  // namespace railweave::collectives

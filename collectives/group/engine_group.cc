@@ -35,17 +35,17 @@ void EngineGroup::join(std::unique_ptr<PeerStreams> peers, Planner planner) {
       std::make_unique<Messages>(*peers_, options_.size, kPriorities * kChannelsPerClass,
                                  [this](OperationWork& work, Status status, int source, std::size_t bytes)
                                      RW_REQUIRES(runner_->mutex()) { finish(work, std::move(status), source, bytes); });
-  origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), nullptr, traced_name()});
+  origin_ = std::make_shared<WorkOrigin>(WorkOrigin{runner_, weak_from_this(), nullptr, traced_name()});
   runner_->add(*this);
 }
 
 void EngineGroup::use_exchange(std::unique_ptr<ShmQueue> queue) {
   if (!queue) return;
-  const MutexLock held(runner_->mutex());  // passes of others look at it
+  const MutexLock held(runner_->mutex());  // passes read shm_queue_
   const MutexLock submissions(submissions_mutex_);
   queue->count_from(issued_[int(Priority::normal)]);
   shm_queue_ = std::move(queue);
-  exchange_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), shm_queue_, traced_name()});
+  exchange_origin_ = std::make_shared<WorkOrigin>(WorkOrigin{runner_, weak_from_this(), shm_queue_, traced_name()});
 }
 
 void EngineGroup::plan_by(Planner planner) {
@@ -53,12 +53,12 @@ void EngineGroup::plan_by(Planner planner) {
   *planner_ = std::move(planner);
 }
 
-// ------------------------------------------------------------------------------------------------------------- issuing
+// --- issuing
 
 WorkPtr EngineGroup::submit(Call call) {
   if (const Status refused = runner_->forked() ? Runner::dead_after_fork() : check(call); !refused.ok()) {
     auto work = new_work();
-    (void)work->finish(refused);  // nobody can have asked for a callback yet
+    (void)work->finish(refused);  // no callbacks: no caller has the work yet
     return work;
   }
   const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
@@ -129,7 +129,7 @@ Status EngineGroup::schedule_by(const std::string& text) {
   {
     const MutexLock lock(submissions_mutex_);
     learning_ = learning_for(policy);
-    for (Submitted& s : submissions_) s.change.reset(), s.position.reset();  // of the one before
+    for (Submitted& s : submissions_) s.change.reset(), s.position.reset();  // of the former policy
   }
   scheduler_->withdraw(first_queue_, now());
   policy.learns ? scheduler_->open_to_proposals(now()) : scheduler_->set_window(policy.window, now());
@@ -141,7 +141,7 @@ std::shared_ptr<Learning> EngineGroup::learning_for(const Policy& policy) const 
   return policy.learns && may_learn_ ? std::make_shared<Learning>() : nullptr;
 }
 
-// Only what moves the same on every rank is learned from, so that all learn alike.
+// Uses only operations that move the same bytes on every rank, so that all ranks learn alike.
 StepLearner::Issued EngineGroup::learn_from(const Call& call, OperationWork& work) {
   std::shared_ptr<Learning> learning;
   {
@@ -175,8 +175,7 @@ void EngineGroup::agree_on(std::shared_ptr<Agreement> agreement) {
   agreeing_.emplace_back(std::move(agreement), std::move(work));
 }
 
-// ------------------------------------------------------------------------------------------------- under the runner's
-// lock
+// --- under the runner's lock
 
 void EngineGroup::finish(OperationWork& work, Status status, int source, std::size_t bytes) {
   for (auto& callback : work.finish(std::move(status), source, bytes)) callbacks_.push_back(std::move(callback));
@@ -189,7 +188,7 @@ bool EngineGroup::busy_beside_calls() const {
 
 bool EngineGroup::busy() const { return !running_.empty() || busy_beside_calls(); }
 
-// Half of the time in which the network, at its best, could move what is posted.
+// Returns half of the time that the network, at its best, needs for the bytes that are posted.
 Nanos EngineGroup::may_rest() const {
   if (busy_beside_calls()) return Nanos{0};
   if (running_.empty()) return Nanos::max();
@@ -218,7 +217,7 @@ bool EngineGroup::advance() {
   return moved;
 }
 
-// All groups of an engine share the scheduler: the first group that looks back does so for the others.
+// All groups of an engine share the scheduler: in each pass the first group does this for the others.
 void EngineGroup::check_peers() {
   if (scheduler_->off()) return;
   if (scheduler_->held() > 0) scheduler_->pass_turn(now());
@@ -236,7 +235,7 @@ void EngineGroup::take_submissions() {
   change_awaited_ = false;
   std::erase_if(submissions_, [this](Submitted& s) RW_REQUIRES(runner_->mutex()) {
     if (!failed_.ok()) return finish(*s.work, failed_), true;
-    // Messages overtake calls that wait: the ranks may agree only behind one.
+    // Messages overtake calls that wait for a change: the ranks may be able to agree only after such a message.
     if (!s.is_message) change_awaited_ = change_awaited_ || (s.change && !make_change(*s.change));
     if (change_awaited_ && !s.is_message) return false;
     take_up(std::move(s));
@@ -244,7 +243,7 @@ void EngineGroup::take_submissions() {
   });
 }
 
-// False where the ranks have not agreed yet on what it depends on.
+// Returns false if the ranks have not agreed yet on the values that the change depends on.
 bool EngineGroup::make_change(const Change& change) {
   if (!change.ready()) return false;
   if (change.step_bytes() > 0) {
@@ -275,7 +274,8 @@ void EngineGroup::take_up(Submitted submitted) {
   held_.push_back(std::move(submitted));
 }
 
-// In issue order within a class, small ones too: those of a class share channels, and begin in one order on every rank.
+// Starts calls in issue order within a class, small ones too. The calls of a class share channels, so they must begin
+// in the same order on every rank.
 bool EngineGroup::start_what_is_live(Status& failed) {
   bool started = false;
   std::array<bool, kPriorities> waits{};
@@ -297,7 +297,8 @@ bool EngineGroup::start_what_is_live(Status& failed) {
 Status EngineGroup::start(Submitted submitted) {
   const Call& call = submitted.call;
   auto plan = planner_->plan(call.problem);
-  // Urgent ones are waited for in order, and who sends all at once has no latency that another could hide.
+  // Callers wait for urgent operations in order. A plan that sends all at once has no latency for another operation to
+  // hide.
   const bool in_order = call.hints.priority == Priority::urgent && plan->at_once();
   const int channel =
       int(call.hints.priority) * kChannelsPerClass + (in_order ? 0 : int(submitted.number % kChannelsPerClass));

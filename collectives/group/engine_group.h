@@ -1,6 +1,7 @@
-// A Group over an engine: takes calls, plans them, runs them in order on the group's streams.
+// A Group over an engine: takes calls, plans them, and runs them in order on the group's streams.
 //
-// Threads: calls from any; submissions_ has its own mutex, everything else is under the runner's lock.
+// Threads: calls of Group from any thread. submissions_mutex_ guards the submissions; the runner's lock guards all
+// other state.
 #pragma once
 
 #include <array>
@@ -35,13 +36,14 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, Rendezvous place, const Options& options,
               std::vector<int> host_of, const Policy& policy, bool may_learn);
   ~EngineGroup() override;
-  // Once, before any other call: where the ranks are. From here on the runner drives it.
-  // nobody drives it before
+  // Connects the group to its peers and to the runner. Call once, before any other function. The runner drives the
+  // group from then on; before, no lock is needed.
   void join(std::unique_ptr<PeerStreams> peers, Planner planner) RW_NO_THREAD_SAFETY_ANALYSIS;
-  // From the next operation on. REQUIRES: every rank does so between the same two operations.
+  // Replaces the planner, from the next operation on. REQUIRES: every rank calls this between the same two operations.
   void plan_by(Planner planner);
   bool is_of_one_host() const { return one_host_; }
-  // What it takes is done there from the next operation on. REQUIRES: as above.
+  // Runs the operations that `queue` takes on the exchange, from the next operation on; null: none. REQUIRES: as
+  // plan_by(), and no call from another thread meanwhile.
   void use_exchange(std::unique_ptr<ShmQueue> queue);
 
   int rank() const override { return options_.rank; }
@@ -65,7 +67,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status schedule_by(const std::string& policy) override;
   void abort(const std::string& why) override;
 
-  // --- Driven, under the runner's lock. The runner calls through Driven, where clang does not see it.
+  // --- Driven, under the runner's lock. The runner calls through Driven, where clang does not check the lock.
   bool advance() override RW_REQUIRES(runner_->mutex());
   void check_peers() override RW_REQUIRES(runner_->mutex());
   bool busy() const override RW_REQUIRES(runner_->mutex());
@@ -75,24 +77,24 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   }
 
  private:
-  static constexpr int kChannelsPerClass = 2;  // so many operations of a class overtake each other
-  static constexpr std::size_t kPromptBytes = 64 * KiB;
-  static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // while operations stand still
-  // then the ranks compare what they do; again after twice that
+  static constexpr int kChannelsPerClass = 2;            // so many operations of a class can overtake each other
+  static constexpr std::size_t kPromptBytes = 64 * KiB;  // from here on the runner's thread is woken at once
+  static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // store queries while operations stand still
+  // standing still for so long, the ranks compare their operations (desync_detector.h); again after twice as long
   static constexpr Nanos kStandMost = std::chrono::seconds(2);
-  static constexpr Nanos kAnnounceMost = std::chrono::seconds(2);  // then it ends though the store did not answer
+  static constexpr Nanos kAnnounceMost = std::chrono::seconds(2);  // a failing group waits so long for the store
 
   struct Submitted {
     std::shared_ptr<OperationWork> work;
     Call call;
-    std::uint64_t number = 0;  // of the group's calls of its class, in issue order
-    Message message;           // of send and recv
-    bool is_message = false;
-    Scheduler::Id id = 0;                 // of a call, once it was taken up
-    std::optional<Change> change;         // what `auto` does from it on
-    std::optional<std::size_t> position;  // in the learned cycle
-    std::uint64_t issued_at = 0;          // V, see Scheduler::issue
-    std::uint64_t order = 0;              // its number among all that the engine's groups issued
+    std::uint64_t number = 0;             // of the call, among the group's calls of its class, in issue order
+    Message message;                      // of send and recv
+    bool is_message = false;              // true: `message` is set; false: `call`
+    Scheduler::Id id = 0;                 // of a call, once taken up
+    std::optional<Change> change;         // of `auto`, from this call on; none: no change
+    std::optional<std::size_t> position;  // in the learned cycle; none: not in a cycle
+    std::uint64_t issued_at = 0;          // V, bytes: `at` of Scheduler::issue()
+    std::uint64_t order = 0;              // number among all calls and messages of the engine's groups
   };
   struct Running {
     std::shared_ptr<OperationWork> work;
@@ -103,7 +105,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     Priority priority = Priority::normal;
   };
 
-  // Without host_of, which only schedules ask for.
+  // Makes a Call without Problem::host_of, which only schedules need.
   Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
   WorkPtr submit(Call call);
   WorkPtr submit(Message message, Status refused);
@@ -112,7 +114,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   StepLearner::Issued learn_from(const Call& call, OperationWork& work);
   void agree_on(std::shared_ptr<Agreement> agreement);
   bool make_change(const Change& change) RW_REQUIRES(runner_->mutex());
-  bool busy_beside_calls() const RW_REQUIRES(runner_->mutex());  // with more than calls that run
+  bool busy_beside_calls() const RW_REQUIRES(runner_->mutex());  // busy with anything but running_
   const std::string& traced_name() const { return options_.traced_as.empty() ? options_.name : options_.traced_as; }
   std::shared_ptr<OperationWork> new_work() const { return std::make_shared<OperationWork>(origin_); }
   void take_submissions() RW_REQUIRES(runner_->mutex());
@@ -123,61 +125,63 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status check_losses(bool moved) RW_REQUIRES(runner_->mutex());
   Status check_exchange(TimePoint t) RW_REQUIRES(runner_->mutex());
   ProgressReport desync() const RW_REQUIRES(runner_->mutex());
-  void fail(Status why) RW_REQUIRES(runner_->mutex());  // the first counts; ends once the others have been told
+  // Begins to end the group: the first error counts. end() follows once the other ranks have been notified.
+  void fail(Status why) RW_REQUIRES(runner_->mutex());
   bool end_if_announced() RW_REQUIRES(runner_->mutex());
   void end(Status why) RW_REQUIRES(runner_->mutex());
   std::shared_future<std::string> ask(std::function<std::string()> question);
   bool is_answered() const RW_REQUIRES(runner_->mutex());
   void finish(OperationWork& work, Status status, int source = -1, std::size_t bytes = 0) RW_REQUIRES(runner_->mutex());
 
-  // its end takes time, so it is not left to PeerStreams, which end under the lock
+  // held here, too: PeerStreams ends under the lock, and must not be the last holder, since an engine's end takes time
   const std::shared_ptr<Engine> engine_;
   const std::shared_ptr<Runner> runner_;
   Rendezvous place_;
   const Options options_;
   const std::vector<int> host_of_;  // see Problem::host_of
-  const bool one_host_;             // all ranks share it
-  const bool shares_host_;          // some ranks do
-  const bool may_learn_;            // the same on every rank
+  const bool one_host_;             // all ranks are on one host
+  const bool shares_host_;          // some ranks share a host
+  const bool may_learn_;            // `auto` may learn; the same on every rank
 
-  // These three are constant once the group is there.
-  std::shared_ptr<const TicketOrigin> origin_, exchange_origin_;  // exchange_origin_: of operations on the exchange
-  std::shared_ptr<ShmQueue> shm_queue_;                           // null: no exchange
+  // These three are constant once create() has returned.
+  std::shared_ptr<const WorkOrigin> origin_, exchange_origin_;  // exchange_origin_: of operations on the exchange
+  std::shared_ptr<ShmQueue> shm_queue_;                         // null: no exchange
 
   Mutex submissions_mutex_;
   std::deque<Submitted> submissions_ RW_GUARDED_BY(submissions_mutex_);
-  // of class normal line_ counts, if there is one
+  // next number of a call, by class; for class normal shm_queue_ counts instead, if set
   std::uint64_t issued_[kPriorities] RW_GUARDED_BY(submissions_mutex_) = {};
-  std::shared_ptr<Learning> learning_ RW_GUARDED_BY(submissions_mutex_);  // null: the policy is not auto
+  std::shared_ptr<Learning> learning_ RW_GUARDED_BY(submissions_mutex_);  // null: the group does not learn
+  // agreements under way, each with its all_reduce
   std::vector<std::pair<std::shared_ptr<Agreement>, WorkPtr>> agreeing_ RW_GUARDED_BY(submissions_mutex_);
 
   // Under the runner's lock.
-  std::unique_ptr<PeerStreams> peers_ RW_GUARDED_BY(runner_->mutex());  // null once failed
-  std::unique_ptr<Messages> messages_ RW_GUARDED_BY(runner_->mutex());  // between two ranks
+  std::unique_ptr<PeerStreams> peers_ RW_GUARDED_BY(runner_->mutex());  // null once failed_
+  std::unique_ptr<Messages> messages_ RW_GUARDED_BY(runner_->mutex());  // of send and recv
   std::unique_ptr<Planner> planner_ RW_GUARDED_BY(runner_->mutex());
   const std::shared_ptr<Scheduling> scheduling_;
   Scheduler* const scheduler_ RW_PT_GUARDED_BY(runner_->mutex());  // scheduling_'s
-  const Scheduler::QueueId first_queue_;                           // of as many as there are classes
-  // what `auto` made of the policy; none: it is still listening
+  const Scheduler::QueueId first_queue_;                           // of kPriorities queues, by class
+  // the latest change of `auto`; none: `auto` has changed nothing yet
   std::optional<Change> change_ RW_GUARDED_BY(runner_->mutex());
-  // the calls that are left in submissions_ wait until the ranks have agreed
+  // true: the calls left in submissions_ wait until the ranks have agreed on a change
   bool change_awaited_ RW_GUARDED_BY(runner_->mutex()) = false;
-  // calls that were never live so far, in issue order
+  // calls that have not been live yet, in issue order
   std::deque<Submitted> held_ RW_GUARDED_BY(runner_->mutex());
   Scratch scratch_ RW_GUARDED_BY(runner_->mutex());
   std::list<Running> running_ RW_GUARDED_BY(runner_->mutex());
-  Status failed_ RW_GUARDED_BY(runner_->mutex());   // the first error sticks
-  Status failing_ RW_GUARDED_BY(runner_->mutex());  // what it will be: the others are being told
-  TimePoint give_up_telling_ RW_GUARDED_BY(runner_->mutex()){};
-  // when something moved last, or the store was asked
+  Status failed_ RW_GUARDED_BY(runner_->mutex());   // the first error, for good; ok: the group works
+  Status failing_ RW_GUARDED_BY(runner_->mutex());  // the coming failed_, while the other ranks are notified
+  TimePoint give_up_telling_ RW_GUARDED_BY(runner_->mutex()){};  // when end() comes though the store did not answer
+  // begin of standing still, or the last query to the store
   TimePoint quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
-  TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};        // when something moved last
-  Nanos compare_after_ RW_GUARDED_BY(runner_->mutex()) = kStandMost;  // of standing still
-  bool published_progress_ RW_GUARDED_BY(runner_->mutex()) = false;
-  // likewise, or ranks that the exchange waits for were looked for
+  TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};        // begin of standing still
+  Nanos compare_after_ RW_GUARDED_BY(runner_->mutex()) = kStandMost;  // standing still for so long
+  bool published_progress_ RW_GUARDED_BY(runner_->mutex()) = false;   // the store has this rank's progress report
+  // begin of standing still, or the last check of the exchange
   TimePoint exchange_quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
-  std::uint64_t ended_on_exchange_ RW_GUARDED_BY(runner_->mutex()) = 0;     // as of the last pass
-  std::shared_future<std::string> answer_ RW_GUARDED_BY(runner_->mutex());  // of the store: who was lost
+  std::uint64_t ended_on_exchange_ RW_GUARDED_BY(runner_->mutex()) = 0;     // shm_queue_'s ended(), at the last pass
+  std::shared_future<std::string> answer_ RW_GUARDED_BY(runner_->mutex());  // of the store: the failure reported first
   std::vector<std::function<void()>> callbacks_ RW_GUARDED_BY(runner_->mutex());
 };
 

@@ -1,4 +1,4 @@
-// Every operation as a Call.
+// The operations of EngineGroup: each fills in a Call, or a Message, and submits it.
 #include <fmt/core.h>
 
 #include "collectives/group/engine_group.h"
@@ -6,8 +6,8 @@
 namespace railweave::collectives {
 namespace {
 
-// A few of them, as they come from one core and are reduced on another, stay in that core's cache; a network wants
-// longer ones.
+// A few chunks of this size, moved between two cores and reduced, fit into a core's cache. A network needs longer
+// chunks.
 constexpr std::size_t kChunkWithinHost = 128 * KiB;
 
 }  // namespace

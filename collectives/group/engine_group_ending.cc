@@ -1,5 +1,6 @@
-// How a group learns that a rank was lost, tells the others and ends. The store may take its time, so it is only asked
-// by tasks: here nobody waits for it but abort(), for a while and without the lock.
+// The end of a group: how the group learns of a lost rank, notifies the other ranks and ends. The store may be slow, so
+// only background tasks query the store. Only abort() and the destructor wait for such a task, for kAnnounceMost at
+// most, without the lock.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -20,7 +21,7 @@ EngineGroup::~EngineGroup() {
                       fmt::format("rank {} closed the group while operations were unfinished", options_.rank));
   bool missed = false;
   {
-    const MutexLock held(runner_->mutex());  // the scheduler is other groups', too
+    const MutexLock held(runner_->mutex());  // other groups share the scheduler
     take_submissions();
     missed = failed_.ok() && busy();
     if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.report_failure(closed); });
@@ -38,7 +39,7 @@ std::shared_future<std::string> EngineGroup::ask(std::function<std::string()> qu
   auto task = std::make_shared<std::packaged_task<std::string()>>([question = std::move(question)]() -> std::string {
     try {
       return question();
-    } catch (const std::exception& e) {  // of the application's Store: as if it had no answer
+    } catch (const std::exception& e) {  // thrown by the application's Store: treated as an empty answer
       RW_WARN(net, "the store: {}", e.what());
       return "";
     }
@@ -52,9 +53,10 @@ bool EngineGroup::is_answered() const {
   return answer_.valid() && answer_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-// ---------------------------------------------------------------------------------------- under the runner's lock
+// --- under the runner's lock
 
-// A rank that was lost to another may owe us nothing just now: then only the store tells.
+// Returns an error if a rank was lost, or runs another operation. Queries the store while nothing moves: a rank that
+// another rank has lost may owe this rank nothing now, and then only the store reports the loss.
 Status EngineGroup::check_losses(bool moved) {
   if (is_answered()) {
     const std::string heard = std::exchange(answer_, {}).get();
@@ -95,8 +97,9 @@ ProgressReport EngineGroup::desync() const {
   return own;
 }
 
-// A rank that is gone, or does something else, posts nothing; and who does on the exchange what is due over streams
-// sends nothing. Asks no store, which may not answer.
+// Returns an error if the exchange waits for a rank that is gone, or that runs another operation: such a rank posts
+// nothing. A rank that runs an operation on the exchange, which is due over streams, sends nothing. The store is not
+// queried, since the store may not answer.
 Status EngineGroup::check_exchange(TimePoint t) {
   if (exchange_quiet_since_ == TimePoint{}) exchange_quiet_since_ = t;
   if (t - exchange_quiet_since_ < kAskEvery) return {};
@@ -106,14 +109,14 @@ Status EngineGroup::check_exchange(TimePoint t) {
   if (streamed != running_.end()) RW_TRY(shm_queue_->check_streamed(streamed->fingerprint));
   for (const int rank : shm_queue_->awaited()) {
     const Status gone = peers_->check_peer(rank);
-    // It may have posted and left in peace since we asked whom we wait for.
+    // Asked again: the rank may have posted its part and left in an orderly way since the first awaited().
     if (!gone.ok() && std::ranges::count(shm_queue_->awaited(), rank) > 0) return PeerStreams::lost(rank, gone);
   }
   return {};
 }
 
-// From here on the group stands still. The others are told before our streams end, or they would only learn that we
-// are gone.
+// From here on the group stands still. The other ranks are notified before our streams end; otherwise they would only
+// learn that this rank is gone.
 void EngineGroup::fail(Status why) {
   if (!failed_.ok() || !failing_.ok()) return;
   failing_ = std::move(why);
@@ -127,7 +130,7 @@ bool EngineGroup::end_if_announced() {
   return true;
 }
 
-// Streams go first: after that nothing touches the callers' memory, and they may be told.
+// Ends the streams first: after that no thread accesses the callers' memory, and works may end.
 void EngineGroup::end(Status why) {
   take_submissions();
   const std::string began = is_answered() ? answer_.get() : "";
@@ -152,10 +155,10 @@ void EngineGroup::end(Status why) {
   }
   held_.clear();
   scheduler_->withdraw(first_queue_, now());
-  take_submissions();  // what waited for an agreement
+  take_submissions();  // ends calls that waited for an agreement
 }
 
-// ------------------------------------------------------------------------------------------------------ any thread
+// --- any thread
 
 void EngineGroup::abort(const std::string& why) {
   if (runner_->forked()) return;

@@ -7,7 +7,7 @@
 namespace railweave::collectives {
 namespace {
 
-// Where each begins, and how many bits it has.
+// A field's lowest bit and number of bits.
 struct Field {
   int begin, bits;
   constexpr Fingerprint mask() const { return (Fingerprint{1} << bits) - 1; }
@@ -18,7 +18,7 @@ constexpr Field kOperation{0, 4}, kType{4, 5}, kReduction{9, 4}, kRoot{13, 14}, 
 static_assert(kOperations < 1 << kOperation.bits && kDataTypes <= 1 << kType.bits &&
               kReductions <= 1 << kReduction.bits);
 
-constexpr std::uint64_t kPrime = 0x100000001b3;  // of FNV-1a
+constexpr std::uint64_t kPrime = 0x100000001b3;  // FNV-1a's
 
 Fingerprint fingerprint_of(const Call& call, std::uint64_t number, std::uint64_t counts) {
   const Operation operation = call.problem.operation;

@@ -1,4 +1,5 @@
 #include "collectives/group/group.h"
+#include "collectives/config/config_section.h"
 
 #include <fmt/core.h>
 
@@ -24,7 +25,7 @@ struct Met {
 
 constexpr std::string_view kKeeps = " keeps the store";
 
-// Every rank's listener, and the lowest rank of its host.
+// Exchanges every rank's listener and, for each rank, the lowest rank of its host.
 Result<Met> meet(Rendezvous& place, int rank, const Handle& own) {
   RW_TRY(place.arrive());
   RW_ASSIGN_OR_RETURN(const HostProof proof, HostProof::offer());
@@ -57,7 +58,7 @@ Result<Met> meet(Rendezvous& place, int rank, const Handle& own) {
   return all;
 }
 
-// Where it fails, `listener` and `group` are the caller's to end, once it has told the others why.
+// Creates the group. After an error the caller must notify the other ranks first, and then end `listener` and `group`.
 Status come_together(std::shared_ptr<Engine> engine, Rendezvous& place, const Group::Options& options,
                      std::unique_ptr<Listener>& listener, std::shared_ptr<EngineGroup>& group) {
   RW_ASSIGN_OR_RETURN(std::shared_ptr<Runner> runner, Runner::shared());
@@ -66,24 +67,26 @@ Status come_together(std::shared_ptr<Engine> engine, Rendezvous& place, const Gr
   RW_ASSIGN_OR_RETURN(Met all, meet(place, options.rank, own));
   RW_TRY(place.begin());
   // Rank 0's environment and measurements decide for all.
+  register_config();
   RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
-  RW_TRY(check_algorithm_choice(config.algorithms));
-  RW_TRY(parse_policy(config.schedule).status());
-  RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", config.algorithms));
-  RW_ASSIGN_OR_RETURN(const std::string schedule, place.agree("schedule", config.schedule));
+  const auto& own_choice = config.of<CollectivesConfig>();
+  RW_TRY(check_algorithm_choice(own_choice.algorithms));
+  RW_TRY(parse_policy(own_choice.schedule).status());
+  RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", own_choice.algorithms));
+  RW_ASSIGN_OR_RETURN(const std::string schedule, place.agree("schedule", own_choice.schedule));
   RW_ASSIGN_OR_RETURN(const Policy policy, parse_policy(schedule));
-  // Where a scheduler admits by windows, what is large asks it.
+  // Where the scheduler has a window, large operations go by the scheduler, and not over the exchange in pieces.
   const ShmPermit exchange{.shares_memory = engine->shares_memory(), .in_pieces = policy.window == Window()};
-  // Ranks that share their memory share no rails. Rank 0's engine decides: all learn, or none.
+  // Ranks that share memory use no rails, so there is nothing to learn. Rank 0's engine decides for all ranks.
   const bool shares = engine->shares_memory() && std::ranges::all_of(all.host_of, [](int host) { return host == 0; });
   RW_ASSIGN_OR_RETURN(const std::string learns, place.agree("learns", shares ? "no" : "yes"));
-  RW_TRY(place.given_up());  // whose listener may be gone
+  RW_TRY(place.given_up());  // the listener of a rank that gave up may be gone
   group =
       std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, policy, learns == "yes");
   group->join(
       std::make_unique<PeerStreams>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
       Planner(Costs{}, named));
-  // A rank that cannot be reached shows now, not in the first operation.
+  // Finds a rank that cannot be reached now, and not in the first operation.
   if (const Status met = group->barrier({})->wait(options.timeout); !met.ok())
     return Status(
         met.code(), met.scope(),
@@ -95,9 +98,9 @@ Status come_together(std::shared_ptr<Engine> engine, Rendezvous& place, const Gr
     RW_ASSIGN_OR_RETURN(auto queue, share_exchange(*group, place, exchange, options.timeout, named));
     group->use_exchange(std::move(queue));
   }
-  RW_TRY(group->barrier({})->wait(options.timeout));  // all have read what there was to read
+  RW_TRY(group->barrier({})->wait(options.timeout));  // all ranks have read the store's keys
   place.tidy_up();
-  return group->barrier({})->wait(options.timeout);  // the next meeting of this name finds nothing of this one
+  return group->barrier({})->wait(options.timeout);  // the next group of this name finds no keys of this one
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
-// Ranks that do operations together.
+// A Group: ranks that run collective operations together, and send each other messages.
 //
-// Ranks of one host use shared memory where the engines of all were started with Config::shm (RAILWEAVE_SHM), which is
-// off unless asked for; the perf programs and the torch backend ask for it.
-// Threads: a Group may be used from any thread; calls from several threads at once are taken in some order, which must
-// be the same on every rank. Operations return at once; they match in issue order and finish in any.
-// Fork: a group is dead in a child forked since, its calls and Works say so; the child may create groups on engines of
-// its own.
-// Memory: input and output belong to the operation until its Work is done. Equal addresses are in place where the
-// operation allows it (see schedule/problem.h); any other overlap is refused.
-// Errors: a refused argument ends that Work alone (invalid_argument; the other ranks then wait for an operation that
-// does not come, as with every such library). Anything else ends the group: its first error sticks and names the rank
-// that was lost. A rank that is done and leaves is lost only to who still wants something from it.
+// Ranks of one host use shared memory if the engines of all were started with Config::shm (RAILWEAVE_SHM). The default
+// is off; the perf programs and the torch backend turn Config::shm on.
+// Threads: a Group may be used from any thread. The order of calls must be the same on every rank, also of calls that
+// several threads make at once. Calls return at once; operations match in issue order and finish in any order.
+// Fork: a group is dead in a forked child, where its calls and Works return an error. The child may create groups on
+// engines of its own.
+// Memory: input and output belong to the operation until its Work is over. Equal addresses mean in place where the
+// operation allows it (see schedule/problem.h); any other overlap is an error.
+// Errors: a wrong argument ends its Work alone (invalid_argument). The other ranks then wait for an operation that does
+// not come, as with every such library. Any other error ends the group; the first error sticks and names the lost rank.
+// A rank that has finished and leaves is an error only for ranks that still need this rank.
 #pragma once
 
 #include <cstddef>
@@ -27,39 +27,36 @@
 
 namespace railweave::collectives {
 
-// What a caller may tell of an operation. `priority` goes with its bytes into the sessions; of a message the sender's
-// counts (the receiver's hints say nothing), and up to 8 KiB ride with the envelopes, which are of the normal class.
-// Messages, and what goes by an exchange, are not admitted by the scheduler (docs/internals/scheduler.md): they begin
-// at once.
+// A caller's hints for an operation. The priority of an operation is the priority of its bytes in the sessions. For a
+// message the sender's priority counts, and the receiver's hints are ignored. Messages of up to 8 KiB travel with the
+// envelopes, which have class normal. Messages, and operations on an exchange, are not held by the scheduler
+// (docs/internals/scheduler.md): they begin at once.
 struct Hints {
-  Priority priority = Priority::normal;  // of operations the same on every rank: it chooses the channel
-  // Tells operations apart that look alike: which part of how many, where the caller cut one; which element type, where
-  // we have no such type. The same on every rank, or the ranks do not do the same operation.
+  Priority priority = Priority::normal;  // of an operation: the same on every rank, since it selects the channel
+  // Distinguishes operations that look alike: the parts of an operation that the caller divided, or element types that
+  // this library does not have. Must be the same on every rank; otherwise the operations are different ones.
   std::uint64_t part = 0;
-  // Nothing reads these two yet.
-  TimePoint deadline = TimePoint::max();  // when the result will be missed
-  std::uint64_t tag = 0;                  // the caller's name for it, in traces
 };
 
-// An operation on its way. Shared: dropping it does not end the operation.
+// A handle of an operation. Dropping the Work does not end the operation.
 class Work {
  public:
   virtual ~Work() = default;
-  // Drives a little; true once over, well or badly.
+  // Drives operations for one pass. True once the operation is over, in success or failure.
   virtual bool test() = 0;
-  // Drives until over. timed_out: it goes on and may be waited for again. Without a timeout a rank that is stopped
-  // (SIGSTOP), but not dead, is waited for without limit.
+  // Drives operations until this one is over. timed_out: the operation continues, and may be waited for again. Without
+  // a timeout a rank that is stopped (SIGSTOP), but not dead, is waited for without limit.
   virtual Status wait(Nanos timeout = Nanos::max()) = 0;
-  // Ends it as cancelled, and with it its group: the other ranks cannot go on without this one. Any thread; every
-  // waiter returns.
+  // Ends the operation and its group as cancelled: the other ranks cannot continue without this rank. Every waiter
+  // returns. Any thread.
   virtual void abort() = 0;
-  // Called once, when over, on the thread that drove it (or at once if it is over); must neither throw nor wait for
-  // operations.
+  // Calls `callback` once, when the operation is over, on the thread that drove the operation; at once if the operation
+  // is already over. `callback` must neither throw nor wait for operations.
   virtual void when_over(std::function<void(const Status&)> callback) = 0;
   // --- valid once over
   virtual Status status() const = 0;
-  virtual int source() const = 0;         // recv: who sent it; else -1
-  virtual std::size_t bytes() const = 0;  // recv: how long it was; else 0
+  virtual int source() const = 0;         // recv: the sender's rank; else -1
+  virtual std::size_t bytes() const = 0;  // recv: the message's size; else 0
 };
 using WorkPtr = std::shared_ptr<Work>;
 
@@ -68,24 +65,25 @@ inline constexpr int kAnySource = -1;
 class Group {
  public:
   struct Options {
-    std::string name;  // the same on every rank; one group of that name per store at a time
+    std::string name;  // the same on every rank; a store has one group of a name at a time
     int rank = 0;
     int size = 1;
-    Nanos timeout = std::chrono::seconds(60);  // for the others to come
-    std::string traced_as{};                   // in traces, likewise the same; empty: `name`
+    Nanos timeout = std::chrono::seconds(60);  // how long to wait for the other ranks
+    std::string traced_as{};                   // name in traces, the same on every rank; empty: `name`
   };
-  // Every rank calls it. Errors: timed_out (names the ranks that did not come), exhausted (a rank came twice, or to a
-  // group of another size: named), what the engine or the store said.
+  // Creates a group; every rank must call this. Errors: timed_out (names the ranks that did not come), exhausted (a
+  // rank came twice, or to a group of another size; names the rank), errors of the engine and the store.
   static Result<std::shared_ptr<Group>> create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store,
                                                const Options& options);
-  // Unfinished operations end as cancelled: then it waits until the store has heard so, two seconds at most. Waits for
-  // no other rank.
+  // Ends unfinished operations as cancelled. If there are any, notifies the other ranks: waits for the store, two
+  // seconds at most. Waits for no other rank.
   virtual ~Group() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Counts are elements. See Operation in schedule/problem.h for who has which memory; unused pointers may be null.
+  // Counts are elements. Operation in schedule/problem.h says which rank needs which memory. Unused pointers may be
+  // null. `factor`: for premul_sum only (Reducing::factor).
   virtual WorkPtr all_gather(const void* input, void* output, std::size_t count, DataType type, Hints hints = {}) = 0;
   virtual WorkPtr all_gather_v(const void* input, void* output, std::span<const std::size_t> counts, DataType type,
                                Hints hints = {}) = 0;
@@ -108,20 +106,20 @@ class Group {
                                std::span<const std::size_t> receive_counts, DataType type, Hints hints = {}) = 0;
   virtual WorkPtr barrier(Hints hints = {}) = 0;
 
-  // Messages between two ranks match by tag, in the order they were sent. A receive may be larger than its message.
-  // kAnySource takes the message of that tag which came first; it fails when nobody is left who could send one, or one
-  // died.
+  // Messages between two ranks match by tag, in the order of sending. A receive may be larger than its message. A
+  // receive from kAnySource takes the first message with its tag. Such a receive fails when a rank has died, or when no
+  // rank is left to send.
   virtual WorkPtr send(const void* data, std::size_t bytes, int to, std::uint32_t tag = 0, Hints hints = {}) = 0;
   virtual WorkPtr recv(void* data, std::size_t capacity_bytes, int from, std::uint32_t tag = 0, Hints hints = {}) = 0;
 
-  // From the next operation on, what RAILWEAVE_SCHEDULE says at first: "off", "window:2", "window:64M" or "auto"; of
-  // all groups of this engine ("auto": each group that calls it learns). Operations of one host that the exchange takes
-  // go on there. REQUIRES: every rank of the group calls it alike, after the same operation. Errors: invalid_config,
-  // nothing has changed then; internal (forked).
+  // Replaces the policy of RAILWEAVE_SCHEDULE from the next operation on: "off", "window:2", "window:64M" or "auto".
+  // The policy holds for all groups of this engine; with "auto" each group that calls this function learns. Operations
+  // that a host's exchange takes stay on the exchange. REQUIRES: every rank of the group makes the same call, after the
+  // same operation. Errors: invalid_config (nothing has changed); internal (forked child).
   virtual Status schedule_by(const std::string& policy) = 0;
 
-  // Ends every unfinished operation as cancelled; the other ranks are told: waits for the store, two seconds at most.
-  // Any thread.
+  // Ends the group, and every unfinished operation as cancelled. Notifies the other ranks: waits for the store, two
+  // seconds at most. Any thread.
   virtual void abort(const std::string& why) = 0;
 };
 

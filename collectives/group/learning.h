@@ -1,4 +1,5 @@
-// What `auto` learns of a group's steps, from the threads that issue its operations and those that wait for them.
+// A StepLearner with a lock: `auto` learns from the threads that issue a group's operations, and from those that wait
+// for them.
 // Threads: any.
 #pragma once
 
@@ -12,7 +13,7 @@ namespace railweave::collectives {
 
 class Learning {
  public:
-  // As StepLearner's.
+  // As in StepLearner.
   StepLearner::Issued issued(std::uint64_t what, std::size_t bytes, TimePoint now) {
     const MutexLock lock(mutex_);
     return learner_.issued(what, bytes, now);

@@ -73,7 +73,7 @@ const Status* Messages::Peer::gone() const {
   return nullptr;
 }
 
-// Its own error, not the group's, until something is wanted from a peer that is gone.
+// Returns an error only if a receive or a send needs a peer that is gone.
 Status Messages::find_missed() const {
   const bool from_anyone = std::ranges::any_of(wanted_, [](const Parcel& p) { return p.message.peer == kAnySource; });
   bool somebody_left = false;
@@ -82,7 +82,7 @@ Status Messages::find_missed() const {
     const Peer& peer = peers_[std::size_t(r)];
     const Status* why = peer.gone();
     if (why == nullptr) {
-      somebody_left |= r != streams_.rank() || peer.next_id > 0;  // we ourselves, if we ever do
+      somebody_left |= r != streams_.rank() || peer.next_id > 0;  // this rank only if it has sent to itself before
       continue;
     }
     gone = r;
@@ -97,7 +97,7 @@ bool Messages::wants(int rank, const Peer& peer) const {
   return !peer.offered.empty() || std::ranges::any_of(wanted_, [&](const Parcel& p) { return p.message.peer == rank; });
 }
 
-// The receive may be followed by others that take the messages before its own: so it has some time.
+// Fails after kFullMost only: receives that follow may match the offers that are kept, and so make room.
 Status Messages::find_overfull(int rank, Peer& peer) {
   const auto waits = [&](const Parcel& p) { return p.message.peer == rank; };
   const auto wanted = peer.full() ? std::ranges::find_if(wanted_, waits) : wanted_.end();
@@ -116,7 +116,7 @@ Status Messages::find_overfull(int rank, Peer& peer) {
                             kUnclaimedMax, wanted->message.tag));
 }
 
-// ---------------------------------------------------------------------------------------------------------- envelopes
+// --- envelopes
 
 Result<bool> Messages::write(int rank, Peer& peer) {
   RW_ASSIGN_OR_RETURN(const bool offers, write(rank, peer, kOffers));
@@ -211,20 +211,20 @@ Status Messages::on_clear(Peer& peer, const Envelope& envelope) {
                               peer.offered.size()));
   Parcel parcel = std::move(sent->second);
   peer.offered.erase(sent);
-  if (envelope.bytes == 0) {  // it has no room, and tells its caller
+  if (envelope.bytes == 0) {  // too long for the receive, which fails there; the send is over
     end(*parcel.work, {});
     return {};
   }
   const auto priority = std::size_t(parcel.message.priority);
   std::deque<Body>& bodies = peer.bodies_out[priority];
-  // grows along a stream
+  // orders must grow along a stream (SendStream::expedite())
   if (!bodies.empty()) parcel.message.order = std::max(parcel.message.order, bodies.back().message.order);
   bodies.push_back({std::move(parcel.work), parcel.message, parcel.message.bytes, nullptr});
   return {};
 }
 
-// ----------------------------------------------------------------------------------------------------------- matching
-// An offer that is kept was wanted by none of the receives there were; a receive that waits found none of the offers.
+// --- matching
+// A kept offer matches no waiting receive, and a waiting receive matches no kept offer.
 
 void Messages::on_offer(int rank, Peer& peer, Offer offer) {
   const auto wanted = std::ranges::find_if(wanted_, [&](const Parcel& p) {
@@ -273,7 +273,7 @@ void Messages::claim(int rank, Peer& peer, const Offer& offer, Parcel& wanted) {
   peer.bodies_in[envelope.priority].push_back({std::move(wanted.work), wanted.message, envelope.bytes, nullptr});
 }
 
-// ------------------------------------------------------------------------------------------------------------- bodies
+// --- bodies
 
 Result<bool> Messages::move_bodies(int rank, Peer& peer) {
   bool moved = false;

@@ -1,15 +1,18 @@
-// Point-to-point messages of a group: by tag, in order, from anyone.
+// Point-to-point messages of a group: by tag, in order, from one rank or from any.
 //
-// Between two ranks, each way, one channel carries offers, one clears, and one for each class the bodies of messages
-// that are too long to ride in an offer. A sender offers; the receiver, once somebody wants the message, clears it;
-// bodies come in the order they were cleared. Envelopes go before everything else, and what rides in them: they are
-// small, and the other end may wait for them. So a message that nobody wants holds up none behind it, up to
-// kUnclaimedBytesMax and kUnclaimedMax: then no more offers of that peer are heard until some are wanted. If none of
-// them is what a receive waits for, the group ends after kFullMost. Offers have one channel for all classes, so that
-// messages match in the order they were sent; clears have their own, so that they never wait behind offers.
-// A peer that leaves is an error only to who wants something from it.
-// Threads: under the runner's lock. Memory: a receive's is untouched once it is over, or the group's PeerStreams are
-// gone.
+// Between two ranks there are channels in each direction: one for offers, one for clears, and one for each class of
+// bodies. A sender offers a message. The receiver clears the offer once a receive matches. Bodies follow in the order
+// of the clears. A message of up to kInlineMax bytes travels inside its offer. Offers and clears (envelopes) go before
+// all other data: they are small, and the other end may wait for them.
+//
+// So an unmatched message does not delay the messages behind it, up to kUnclaimedBytesMax and kUnclaimedMax. Then no
+// more offers of that peer are read until receives match some. If none of these offers matches a waiting receive, the
+// group ends after kFullMost. All classes share the channel of offers, so that messages match in the order of sending.
+// Clears have a channel of their own, so that clears never wait behind offers.
+//
+// Errors: a peer that leaves is an error only for ranks that still need a message or a clear from this peer.
+// Threads: under the runner's lock. Memory: the memory of a message is not accessed once its work is over, or the
+// group's PeerStreams are destroyed.
 #pragma once
 
 #include <array>
@@ -29,42 +32,44 @@ namespace railweave::collectives {
 
 struct Message {
   bool sends = false;
-  int peer = 0;  // kAnySource: a receive from anyone
+  int peer = 0;  // rank; kAnySource: a receive from any rank
   std::uint32_t tag = 0;
-  const void* source = nullptr;
-  void* target = nullptr;
-  std::size_t bytes = 0;                 // of a receive: its room
+  const void* source = nullptr;          // of a send
+  void* target = nullptr;                // of a receive
+  std::size_t bytes = 0;                 // of a send: its size; of a receive: its capacity
   Priority priority = Priority::normal;  // of a send
-  std::uint64_t order = 0;               // likewise: see railweave::SendStream
+  std::uint64_t order = 0;               // of a send: see railweave::SendStream
 };
 
 class Messages {
  public:
-  // `done(work, status, source, bytes)` ends a message's work. Uses channels from `first_channel` on.
+  // `done(work, status, source, bytes)` ends a message's work. Channels from `first_channel` on are used. `streams`
+  // outlives all calls but abandon().
   using Done = std::function<void(OperationWork&, Status, int, std::size_t)>;
   Messages(PeerStreams& streams, int ranks, int first_channel, Done done);
 
+  // Begins a send or a receive. A receive may end in this call.
   void add(std::shared_ptr<OperationWork> work, const Message& message);
-  // True: something moved. Errors name the rank.
+  // Does the work that can be done now. True: something moved. Errors name the rank, and are final.
   Result<bool> advance();
-  // Messages are not over, or a peer waits for an envelope of ours.
+  // True while messages are unfinished, or envelopes are not sent yet.
   bool busy() const { return unfinished_ > 0 || envelopes_ > 0; }
-  // Every work that is not over, which are ours no longer.
+  // Hands over all unfinished works, for the caller to end. No other call may follow.
   std::vector<std::shared_ptr<OperationWork>> abandon();
 
  private:
-  static constexpr std::size_t kInlineMax = 8 * 1024;
-  // The most bytes and the most offers that are kept of one peer while nobody wants them.
+  static constexpr std::size_t kInlineMax = 8 * 1024;  // bytes of a message inside its offer
+  // Most bytes, and most offers, kept from one peer while no receive matches them.
   static constexpr std::size_t kUnclaimedBytesMax = 64 * MiB, kUnclaimedMax = 64 * 1024;
   static constexpr Nanos kFullMost = std::chrono::seconds(5);
-  enum Channel { kOffers = 0, kClears = 1, kBodies = 2 };  // from first_channel on
+  enum Channel { kOffers = 0, kClears = 1, kBodies = 2 };  // relative to first_channel; kBodies + class
 
   struct Envelope {
     enum Kind : std::uint32_t { offer = 1, clear = 2 };
     std::uint32_t kind = 0, tag = 0;
-    std::uint64_t id = 0, bytes = 0;
-    std::uint32_t has_body = 0;  // offer: the message itself follows
-    std::uint32_t priority = 0;  // offer: the body's Priority
+    std::uint64_t id = 0, bytes = 0;  // id: of the offer, by its sender. bytes: of the message; clear: 0 if too long
+    std::uint32_t has_body = 0;       // offer: the message itself follows
+    std::uint32_t priority = 0;       // offer: the body's Priority
   };
   struct Parcel {
     std::shared_ptr<OperationWork> work;
@@ -73,8 +78,8 @@ class Messages {
   };
   struct Outbox {
     std::vector<std::byte> data;
-    Request* request = nullptr;
-    std::shared_ptr<OperationWork> ends;  // over with it: its body rides in here
+    Request* request = nullptr;           // null: not posted yet
+    std::shared_ptr<OperationWork> ends;  // over once sent, since `data` has the body; null: none
   };
   struct Body {
     std::shared_ptr<OperationWork> work;
@@ -87,22 +92,22 @@ class Messages {
     std::vector<std::byte> body;
     std::size_t held_bytes() const { return sizeof(Offer) + body.size(); }
   };
-  // One of a peer's channels of envelopes, as we hear it.
+  // The receiving end of a peer's offers, or clears.
   struct Ear {
-    Incoming* in = nullptr;        // once it is listened to
-    std::vector<std::byte> inbox;  // an envelope is due here
+    Incoming* in = nullptr;        // null: not listening yet
+    std::vector<std::byte> inbox;  // memory for the next envelope
     Request* request = nullptr;
   };
   struct Peer {
-    std::uint64_t next_id = 0;
-    std::array<std::deque<std::unique_ptr<Outbox>>, 2> outboxes;  // offers and clears to it, in order
-    std::map<std::uint64_t, Parcel> offered;                      // sends that it has not cleared
-    std::array<std::deque<Body>, kPriorities> bodies_out, bodies_in;
-    std::array<Ear, 2> ears;          // for offers and for clears
-    std::deque<Offer> offers;         // that nobody wanted so far
-    std::size_t unclaimed_bytes = 0;  // of them
-    TimePoint full_since{};           // a receive waits, and none of them is what it waits for
-    const Status* gone() const;       // why nothing more comes, or null
+    std::uint64_t next_id = 0;                                        // of the next offer to the peer
+    std::array<std::deque<std::unique_ptr<Outbox>>, 2> outboxes;      // offers and clears to the peer, in order
+    std::map<std::uint64_t, Parcel> offered;                          // sends not cleared yet, by id
+    std::array<std::deque<Body>, kPriorities> bodies_out, bodies_in;  // in the order of clears
+    std::array<Ear, 2> ears;                                          // of offers and of clears
+    std::deque<Offer> offers;                                         // offers that no receive has matched, in order
+    std::size_t unclaimed_bytes = 0;                                  // memory of `offers`
+    TimePoint full_since{};      // since when full() and a receive waits for another message; TimePoint{}: no
+    const Status* gone() const;  // why no more envelopes come; null: not known to be gone
     bool full() const { return unclaimed_bytes >= kUnclaimedBytesMax || offers.size() >= kUnclaimedMax; }
   };
 
@@ -129,8 +134,8 @@ class Messages {
   const Done done_;
   std::vector<Peer> peers_;
   std::deque<Parcel> wanted_;  // receives without a message, in order
-  int unfinished_ = 0;
-  int envelopes_ = 0;  // in outboxes
+  int unfinished_ = 0;         // works
+  int envelopes_ = 0;          // in all outboxes
 };
 
 }  // namespace railweave::collectives

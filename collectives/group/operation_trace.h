@@ -1,6 +1,7 @@
-// One operation in the process's trace: from its issue until it is over, and who waited for it (docs/guide/trace.md).
+// Records one operation in the process's trace: from its issue until its end, and the waits for the operation
+// (docs/guide/trace.md).
 //
-// Threads: issued() before any other has the operation; live() and over() one at a time; Wait on any.
+// Threads: call issued() before another thread has the operation; live() and over() one at a time; Wait on any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace railweave::collectives {
 
-// What the scheduler let be live at once since the last time.
+// Records the most that the scheduler had live at once since the last record; none: no record.
 inline void record_live(const std::optional<Scheduler::Live>& most) {
   if (!most) return;
   const std::int64_t t = trace::nanos_of(now());
@@ -31,7 +32,8 @@ inline void record_live(const std::optional<Scheduler::Live>& most) {
 
 class OperationTrace {
  public:
-  // While a trace is on. `group`: the number of its name. `bytes`: of its input or output, the larger.
+  // Begins the record. Call while a trace is on. `group`: trace::number_of() the group's name. `bytes`: of the input or
+  // the output, whichever is larger.
   void issued(Fingerprint what, std::uint32_t group, std::uint64_t bytes, Priority priority) {
     record_ = {.begin = trace::nanos_of(now()),
                .end = 0,
@@ -43,24 +45,25 @@ class OperationTrace {
                .priority = std::uint8_t(priority),
                .kind = trace::Kind::operation};
   }
-  // It may move bytes; the first time counts.
+  // The operation may move bytes from now on. The first call counts.
   void live() {
     if (record_.begin != 0 && record_.detail == 0) record_.detail = std::uint64_t(trace::nanos_of(now()));
   }
+  // Adds the record to the trace. Call once.
   void over() {
     if (record_.begin == 0) return;
     record_.end = trace::nanos_of(now());
     trace::add(record_);
   }
 
-  // Its owner waits until it goes.
+  // Records a wait for the operation, from construction to destruction.
   class Wait {
    public:
     explicit Wait(const OperationTrace& operation)
         : operation_(operation), begin_(trace::on() ? trace::nanos_of(now()) : 0) {}
     ~Wait() {
       if (begin_ == 0) return;
-      const trace::Record& operation = operation_.record_;  // of which others may be writing the times
+      const trace::Record& operation = operation_.record_;  // another thread may be writing its times
       trace::add({.begin = begin_,
                   .end = trace::nanos_of(now()),
                   .what = operation.what,

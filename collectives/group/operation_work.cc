@@ -35,7 +35,7 @@ Status OperationWork::wait(Nanos timeout) {
                 fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
 }
 
-// The exchange alone, for a while. Whoever is in a callback drives nobody, so does not count as waiting.
+// Drives the exchange alone, for a while. A thread that runs callbacks does not drive, and so is no waiter meanwhile.
 bool OperationWork::attend(TimePoint deadline) {
   if (origin_->runner->forked()) return false;
   ShmQueue::Callbacks callbacks;

@@ -1,4 +1,6 @@
-// The Work of a group over an engine.
+// The Work of an EngineGroup.
+//
+// Threads: any, unless a function says otherwise.
 #pragma once
 
 #include <atomic>
@@ -16,8 +18,8 @@
 
 namespace railweave::collectives {
 
-// What works of a group have in common; outlives it.
-struct TicketOrigin {
+// State that the works of a group share; outlives the group.
+struct WorkOrigin {
   std::shared_ptr<Runner> runner;
   std::weak_ptr<Group> group;
   std::shared_ptr<ShmQueue> queue;  // of operations on an exchange; else null
@@ -26,7 +28,7 @@ struct TicketOrigin {
 
 class OperationWork final : public Work {
  public:
-  explicit OperationWork(std::shared_ptr<const TicketOrigin> origin) : origin_(std::move(origin)) {}
+  explicit OperationWork(std::shared_ptr<const WorkOrigin> origin) : origin_(std::move(origin)) {}
 
   bool test() override;
   Status wait(Nanos timeout) override;
@@ -36,32 +38,33 @@ class OperationWork final : public Work {
   int source() const override { return over() ? source_ : -1; }
   std::size_t bytes() const override { return over() ? bytes_ : 0; }
 
-  // Before anybody else has it, while a trace is on; what that says of it. `bytes`: as OperationTrace's.
+  // Begins the operation's trace record. Call while a trace is on, before another thread has the work. `what`, `bytes`:
+  // as OperationTrace::issued().
   void issued(Fingerprint what, std::uint64_t bytes, Priority priority) {
     trace_.issued(what, trace::number_of(origin_->group_name), bytes, priority);
   }
-  // Before anybody else has it: whom its first wait() tells something.
+  // Makes wait() report operation `number` to `learning`. Call before another thread has the work.
   void record_wait(std::shared_ptr<Learning> learning, std::uint64_t number) {
     learning_ = std::move(learning);
     number_ = number;
   }
-  // It may move bytes. Whoever finishes it calls this.
+  // The operation may move bytes from now on. Serialise live() and finish().
   void live() { trace_.live(); }
 
-  // Somebody was in wait() before it was over.
+  // True if wait() was called before the operation was over.
   bool awaited() const { return awaited_.load(std::memory_order_relaxed); }
   bool over() const { return over_.load(std::memory_order_acquire); }
-  // Once. Answers what is to be called now, without any lock held.
+  // Ends the operation. Call once. Returns the callbacks that the caller must run, without any lock held.
   std::vector<std::function<void()>> finish(Status status, int source = -1, std::size_t bytes = 0);
 
  private:
   bool attend(TimePoint deadline);
 
-  const std::shared_ptr<const TicketOrigin> origin_;
+  const std::shared_ptr<const WorkOrigin> origin_;
   OperationTrace trace_;
-  std::shared_ptr<Learning> learning_;  // may be null
-  std::uint64_t number_ = 0;            // there
-  Status status_;                       // these three: constant once over_
+  std::shared_ptr<Learning> learning_;  // null: wait() reports nothing
+  std::uint64_t number_ = 0;            // of the operation, in learning_
+  Status status_;                       // this and the next two: constant once over_
   int source_ = -1;
   std::size_t bytes_ = 0;
   std::atomic<bool> awaited_{false};

@@ -1,8 +1,8 @@
-// Bitwise and, or, xor: of integers of any size as bytes, and of truth values.
+// Bitwise and, or, xor: integers of any size are reduced as bytes; truth values, too.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collectives/kernels/bits.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h: included once per target.
+// foreach_target.h comes first; the headers below are included once per target.
 #include "collectives/kernels/sweep.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,14 +1,14 @@
-// Minima and maxima. Of floats as IEEE 754-2019 has them: any NaN gives NaN, and -0 is less than +0.
+// Minima and maxima. Floats follow IEEE 754-2019: any NaN gives NaN, and -0 is less than +0.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collectives/kernels/extrema.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h: included once per target.
+// foreach_target.h comes first; the headers below are included once per target.
 #include "collectives/kernels/sweep.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace railweave::collectives::HWY_NAMESPACE {
 
-// `b` where it is better or NaN, else `a`, NaN included.
+// Returns `b` if `b` is better or NaN, else `a`, which may be NaN.
 template <class V, class M>
 HWY_INLINE V better(V a, V b, M b_is_better) {
   return hn::IfThenElse(hn::Or(b_is_better, hn::IsNaN(b)), b, a);
@@ -19,7 +19,7 @@ struct Minimum : Reducer<T> {
   using Reducer<T>::Reducer;
   HWY_INLINE Vector<T> combine(Vector<T> a, Vector<T> b) const {
     if constexpr (!hwy::IsFloat<T>()) return hn::Min(a, b);
-    // Equal values differ in the sign of zero at most.
+    // Equal values differ at most in the sign of zero.
     else
       return hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), better(a, b, hn::Lt(b, a)));
   }

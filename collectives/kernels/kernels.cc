@@ -34,7 +34,7 @@ Element element_of(DataType type) {
 
 bool is_integer(Element element) { return element <= Element::u64; }
 
-// Towards zero; what does not fit becomes the nearest that does, NaN zero.
+// Converts towards zero. Saturates a value that does not fit; NaN becomes 0.
 template <class T>
 std::uint64_t converted(double factor) {
   using Limits = std::numeric_limits<T>;
@@ -68,7 +68,7 @@ Reduction of_bits(Reduction reduction) {
   }
 }
 
-// Divides what is still in the nearest cache.
+// Divides each block while the sums are in the nearest cache.
 void average_integers(Target target, Element element, Job job) {
   constexpr std::size_t kBlock = 2048;
   const Loop sum = sum_loop(target, Reduction::sum, element), divide = quotient_loop(element);
@@ -94,10 +94,10 @@ Loop loop_for(Target target, Reduction reduction, Element element) {
   return sum_loop(target, reduction, element);
 }
 
-constexpr std::size_t kOperandsAtOnce = 16;  // more streams than this are too many for prefetchers and small pages
+constexpr std::size_t kOperandsAtOnce = 16;  // more streams are too many for prefetchers and small pages
 constexpr std::size_t kAccumulatedBytes = 16 * 1024;
 
-// A few operands at a time, into memory that stays in the nearest cache; block by block.
+// Reduces block by block, a few operands at a time, into a buffer that stays in the nearest cache.
 void reduce_in_turns(Target target, const Reducing& how, std::span<const Operand> operands, void* to, bool finish,
                      std::size_t count) {
   alignas(64) unsigned char accumulated[kAccumulatedBytes];

@@ -1,4 +1,4 @@
-// Elements in registers, for one instruction set: how raw ones are read and results written. Included once per target.
+// Loads raw elements into registers and stores results, for one instruction set. Included once per target.
 #if defined(RW_KERNELS_LANES) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_KERNELS_LANES
 #undef RW_KERNELS_LANES
@@ -11,7 +11,7 @@
 
 #include "hwy/highway.h"
 
-// Rounds to nearest even, keeps subnormals: F16C and the Arm conversions. Others are done by hand.
+// 1: the hardware converts float16 (F16C, Arm), rounding to nearest even and keeping subnormals. 0: Float16 below does.
 #undef RW_NATIVE_F16
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64)
 #define RW_NATIVE_F16 1
@@ -29,7 +29,7 @@ template <class T>
 using Vector = hn::Vec<Tag<T>>;
 using Halves = hn::Rebind<std::uint16_t, Tag<std::uint32_t>>;  // as many 16-bit elements as a register has floats
 
-// Partials are what raw ones are.
+// Elements whose partial form equals the raw form.
 template <class T>
 struct Plain {
   using Partial = T;
@@ -45,7 +45,7 @@ struct Plain {
   }
 };
 
-// Any byte but 0 is 1.
+// Truth values in bytes; any byte but 0 counts as 1.
 struct Boolean : Plain<std::uint8_t> {
   static HWY_INLINE Vector<std::uint8_t> load(const void* data, std::size_t i) {
     return hn::Min(Plain::load(data, i), hn::Set(Tag<std::uint8_t>(), 1));
@@ -78,7 +78,8 @@ struct Bfloat16 : Widened {
   }
 
 #if HWY_TARGET != HWY_SCALAR
-  // Elements at even places and at odd ones, in two registers: cheaper than to widen a register's half in its order.
+  // Loads the elements at even and at odd positions into two registers. This is cheaper than widening half a register
+  // in order.
   static constexpr bool kTwins = true;
 
   static HWY_INLINE void load_twins(const void* data, std::size_t i, Vector<float>& even, Vector<float>& odd) {
@@ -95,7 +96,7 @@ struct Bfloat16 : Widened {
 #endif
 
  private:
-  // The result is the upper half of the bits: the nearest, even of two; a NaN keeps its upper bits and is quiet.
+  // Rounds to the upper 16 bits: to nearest, ties to even. A NaN keeps its upper bits and becomes quiet.
   static HWY_INLINE Vector<std::uint32_t> rounded(Vector<float> v) {
     const Bits d;
     const auto bits = hn::BitCast(d, v);
@@ -122,7 +123,8 @@ struct Float16 : Widened {
 #else
 
 struct Float16 : Widened {
-  // Exponent and fraction move to their places in a float; times 2^112 the exponent is right, of subnormals too.
+  // Shifts exponent and fraction to their places in a float. Multiplying by 2^112 then corrects the exponent, also of
+  // subnormals.
   static HWY_INLINE Vector<float> load(const void* data, std::size_t i) {
     const Tag<std::uint32_t> d;
     const Tag<float> df;
@@ -141,8 +143,7 @@ struct Float16 : Widened {
     const auto bits = hn::BitCast(d, v);
     const auto sign = hn::And(bits, hn::Set(d, 0x80000000));
     const auto magnitude = hn::Xor(bits, sign);
-    // Below 2^-14 results are subnormal: adding 1/2 leaves a multiple of 2^-24 in the lowest bits, rounded by the
-    // addition.
+    // Results below 2^-14 are subnormal. Adding 1/2 rounds the value to a multiple of 2^-24 in the lowest bits.
     const auto half = hn::Set(df, 0.5f);
     const auto subnormal = hn::Sub(hn::BitCast(d, hn::Add(hn::BitCast(df, magnitude), half)), hn::BitCast(d, half));
     const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(d, 1));
@@ -150,7 +151,7 @@ struct Float16 : Widened {
     const auto normal = hn::ShiftRight<13>(hn::Add(hn::Add(rebased, hn::Set(d, 0xfff)), odd));
     const auto nan = hn::Or(hn::And(hn::ShiftRight<13>(magnitude), hn::Set(d, 0x3ff)), hn::Set(d, 0x7e00));
     auto result = hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 113u << 23)), subnormal, normal);
-    result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, 0x477fffff)), hn::Set(d, 0x7c00), result);  // 2^16 and more
+    result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, 0x477fffff)), hn::Set(d, 0x7c00), result);  // 2^16 or more
     result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, 0x7f800000)), nan, result);
     store_bits(hn::Or(result, hn::ShiftRight<16>(sign)), to, i);
   }

@@ -1,7 +1,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collectives/kernels/products.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h: included once per target.
+// foreach_target.h comes first; the headers below are included once per target.
 #include "collectives/kernels/sweep.h"
 
 HWY_BEFORE_NAMESPACE();

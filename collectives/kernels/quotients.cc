@@ -1,4 +1,4 @@
-// Integers divided by the number of ranks, towards zero: one at a time, as no target has that in vectors.
+// Divides integers by the number of ranks, towards zero; one at a time, because no target divides integers in vectors.
 #include <cstring>
 
 #include "collectives/kernels/job.h"
@@ -6,8 +6,9 @@
 namespace railweave::collectives {
 namespace {
 
-// floor(n / divisor) by a multiplication: divisions are slow. ceil(2^64 / divisor) exceeds 2^64 / divisor by less than
-// 1, so the product exceeds n / divisor by less than n / 2^64 < 1 / divisor: too little to reach the next integer.
+// Computes floor(n / divisor) by a multiplication, because divisions are slow. ceil(2^64 / divisor) exceeds 2^64 /
+// divisor by less than 1. So the product exceeds n / divisor by less than n / 2^64 < 1 / divisor: too little to reach
+// the next integer.
 class Reciprocal {
  public:
   explicit Reciprocal(std::uint32_t divisor) : by_one_(divisor == 1), scaled_(~std::uint64_t(0) / divisor + 1) {}

@@ -1,7 +1,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collectives/kernels/streaming_copy.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h: included once per target.
+// foreach_target.h comes first; the headers below are included once per target.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace railweave::collectives::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whole lines by streaming stores, which want aligned addresses; what is before and after them as usual.
+// Copies whole cache lines by streaming stores, which need aligned addresses, and the ends by memcpy.
 void copy_past_caches(unsigned char* to, const unsigned char* from, std::size_t bytes) {
   constexpr std::size_t kLine = 64;
   using Tag = hn::CappedTag<std::uint8_t, kLine>;

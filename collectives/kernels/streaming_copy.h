@@ -1,11 +1,12 @@
-// The copy for memory that nobody reads soon: its lines are written without being fetched first, past the caches.
+// Copies to memory that is not read soon: cache lines are written past the caches, without being fetched first.
 #pragma once
 
 #include <cstddef>
 
 namespace railweave::collectives {
 
-// As memcpy, the ranges do not overlap. What was written is visible to whoever sees a later release. Any thread.
+// Copies like memcpy; the ranges must not overlap. A thread that sees a later release of this thread also sees the
+// data. Any thread.
 void streaming_copy(void* to, const void* from, std::size_t bytes);
 
 }  // namespace railweave::collectives

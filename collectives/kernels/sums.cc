@@ -1,8 +1,8 @@
-// Sums, of operands as they are or of raw ones times a factor, and averages of floats.
+// Sums of operands, sums of scaled raw operands, and averages of floats.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collectives/kernels/sums.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h: included once per target.
+// foreach_target.h comes first; the headers below are included once per target.
 #include "collectives/kernels/sweep.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,7 +35,7 @@ struct ScaledSum : Sum<T> {
   HWY_INLINE Vector<T> scale(Vector<T> v) const { return multiply<T>(v, hn::Set(Tag<T>(), factor)); }
 };
 
-// Sums and products that wrap are the same of signed and unsigned integers.
+// Wrapping sums and products are the same for signed and unsigned integers.
 template <template <class> class Op>
 Loop choose_any(Element element) {
   switch (element) {

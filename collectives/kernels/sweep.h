@@ -1,6 +1,6 @@
-// The loop of all reductions, for one instruction set: every operand is read once and `to` is written once, whatever
-// their number, and no element is written before all operands were read there (so `to` may be one of them). Included
-// once per target.
+// The loop of all reductions, for one instruction set. The loop reads every operand once and writes `to` once, for any
+// number of operands. All operands of an element are read before the element is written, so `to` may be one of them.
+// Included once per target.
 #if defined(RW_KERNELS_SWEEP) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_KERNELS_SWEEP
 #undef RW_KERNELS_SWEEP
@@ -16,17 +16,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace railweave::collectives::HWY_NAMESPACE {
 
-// What a reduction of elements accumulated as T does where it does not say otherwise. It adds combine().
+// Defaults of a reduction whose elements are accumulated as T. The reduction adds combine().
 template <class T>
 struct Reducer {
-  static constexpr bool kScales = false;  // scale() does something to raw operands
+  static constexpr bool kScales = false;  // true: scale() changes raw operands
 
   explicit Reducer(const Job&) {}
   HWY_INLINE Vector<T> scale(Vector<T> v) const { return v; }
   HWY_INLINE Vector<T> finish(Vector<T> v) const { return v; }
 };
 
-// The products of 8-bit and 64-bit integers are not everywhere in hardware, nor those of 8 bits in Highway.
+// Multiplies. Not every target multiplies 8-bit and 64-bit integers in hardware, and Highway has no 8-bit products.
 template <class T>
 HWY_INLINE Vector<T> multiply(Vector<T> a, Vector<T> b) {
 #if HWY_TARGET == HWY_SCALAR
@@ -45,7 +45,8 @@ HWY_INLINE Vector<T> multiply(Vector<T> a, Vector<T> b) {
 #endif
 }
 
-// How elements are in memory. Twins are raw ones that two registers share; all operands and the result are then.
+// Form of elements in memory. twins: raw elements loaded into two registers (load_twins()); then all operands and the
+// result are twins.
 enum class Form { raw, partial, twins };
 
 template <class Lanes, template <class> class Op>
@@ -53,8 +54,8 @@ struct Sweep {
   using T = typename Lanes::Partial;
   using V = Vector<T>;
   using Operation = Op<T>;
-  static constexpr std::size_t kStep = hn::MaxLanes(Tag<T>());  // every target here has registers of a fixed size
-  // Partial and raw operands are read alike.
+  static constexpr std::size_t kStep = hn::MaxLanes(Tag<T>());  // all targets here have registers of fixed size
+  // True: partial and raw operands are read in the same way.
   static constexpr bool kOneForm = !Lanes::kWidens && !Operation::kScales;
 
   const Operation operation;
@@ -142,7 +143,7 @@ struct Sweep {
     store(v, to, i);
   }
 
-  // The last few, fewer than a register holds: by way of memory that may be read in full.
+  // Reduces the last elements, fewer than a register holds, through a buffer that can be read in full.
   template <class From>
   HWY_INLINE void rest(const From& from, std::size_t i, std::size_t count) const {
     alignas(64) unsigned char full[kStep * sizeof(T)] = {};
@@ -177,7 +178,7 @@ struct Sweep {
   }
 };
 
-// By far the most frequent number of operands: nothing of them is looked up again.
+// Two operands, by far the most frequent number; their fields are not loaded again for each element.
 struct Pair {
   Operand first, second;
   HWY_INLINE const Operand& operator[](std::size_t k) const { return k == 0 ? first : second; }

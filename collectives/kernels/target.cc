@@ -17,7 +17,7 @@ struct Found {
 };
 
 #if HWY_ARCH_X86
-// clang's __builtin_cpu_supports() does not know it.
+// clang's __builtin_cpu_supports() does not know F16C.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
@@ -27,7 +27,7 @@ bool has_f16c() {
 Found find() {
   Found found;
 #if HWY_ARCH_X86
-  // What Highway compiles these two with.
+  // The features with which Highway compiles these two targets.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && has_f16c() && __builtin_cpu_supports("aes") &&
                     __builtin_cpu_supports("pclmul");

@@ -1,4 +1,4 @@
-// The instruction sets that loops are compiled for, and which of them this machine has.
+// Instruction sets that loops are compiled for, and detection of those that this machine has.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace railweave::collectives {
 
-// `baseline` is what the compiler may assume anyway: NEON on 64-bit Arm, no vectors on x86.
+// `baseline`: what the compiler may assume without options; NEON on 64-bit Arm, no vectors on x86.
 enum class Target : std::uint8_t { baseline, avx2, avx512 };
 
-// Those that were compiled and that this machine runs, the best one last. Never empty.
+// Returns the compiled targets that this machine runs, the best one last. Never empty.
 std::span<const Target> targets();
 
 template <class Function>
@@ -22,6 +22,6 @@ Function for_target(Target target, Function baseline, std::type_identity_t<Funct
 
 }  // namespace railweave::collectives
 
-// After foreach_target.h and highway.h: the copy of `function` for `target`, one of targets().
+// Returns the copy of `function` for `target`, one of targets(). REQUIRES: foreach_target.h and highway.h are included.
 #define RW_FOR_TARGET(target, function) \
   for_target(target, &HWY_STATIC_DISPATCH(function), HWY_CHOOSE_AVX2(function), HWY_CHOOSE_AVX3(function))

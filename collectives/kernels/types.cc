@@ -14,7 +14,7 @@ struct TypeRow {
   Kind kind;
 };
 
-// In the order of DataType.
+// Rows are in the order of DataType.
 constexpr std::array<TypeRow, kDataTypes> kTypes{{
     {"int8", 1, 1, Kind::integer},
     {"uint8", 1, 1, Kind::integer},

@@ -1,4 +1,4 @@
-// What elements are and how they reduce.
+// Element types and reductions, and which of them combine.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ enum class DataType : std::uint8_t {
   complex64,
   complex128,  // two float32, two float64: sum, avg and premul_sum only
   float8_e4m3,
-  float8_e5m2,  // moved, never reduced
-  boolean,      // one byte, 0 or 1: sum and max are or, prod and min are and
+  float8_e5m2,  // both float8 types are moved, never reduced
+  boolean,      // one byte, 0 or 1: sum and max are or; prod and min are and
 };
 inline constexpr int kDataTypes = 17;
 
@@ -33,13 +33,14 @@ inline constexpr int kReductions = 9;
 
 // Bytes of one element.
 std::size_t size_bytes(DataType type);
-// Bytes of one element of a partial result: of float32 for 16-bit floats (summed there, rounded once), else
+// Bytes of one element of a partial result: of float32 for 16-bit floats (summed in float32, rounded once), else
 // size_bytes().
 std::size_t partial_size_bytes(DataType type);
-// "float32", "sum": as torch spells them.
+// Returns the name that torch uses, such as "float32" or "sum".
 std::string_view name(DataType type);
 std::string_view name(Reduction reduction);
-// band, bor, bxor: integers and boolean. min, max: not complex. float8: nothing. avg, premul_sum: not boolean.
+// Returns true if the type has the reduction. band, bor, bxor: integers and boolean only. prod, min, max: not complex.
+// avg, premul_sum: not boolean. float8 has none.
 bool supports(DataType type, Reduction reduction);
 
 }  // namespace railweave::collectives

@@ -1,5 +1,5 @@
-// Which bytes which steps read and wrote so far, and so which of them the next step must wait for. Steps are told in an
-// order in which they would be right if each ran to its end before the next.
+// Records which steps read and wrote which bytes, and finds the steps for which the next step must wait. The caller
+// passes steps in an order that would be right if each step ended before the next one began.
 #pragma once
 
 #include <array>
@@ -13,24 +13,24 @@ namespace railweave::collectives {
 
 class Accesses {
  public:
-  // Adds to `after` the steps that must be done before `step` may read or write these bytes. All reads of a step come
-  // first.
+  // Adds to `after` the steps that must be done before `step` may access these bytes. All reads of a step come before
+  // its write.
   void read(const Extent& extent, std::uint32_t step, std::vector<std::uint32_t>& after);
   void write(const Extent& extent, std::uint32_t step, std::vector<std::uint32_t>& after);
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  struct Run {  // bytes with one history
+  struct Run {  // bytes [begin, end) with one history
     std::size_t begin, end;
-    std::uint32_t writer;   // the last
-    std::uint32_t readers;  // since then: index of the newest in readers_
+    std::uint32_t writer;   // last step that wrote; kNone: none
+    std::uint32_t readers;  // steps that read since then: index of the newest in readers_; kNone: none
   };
   struct Reader {
-    std::uint32_t step, older;
+    std::uint32_t step, older;  // older: index in readers_
   };
-  using Runs = std::vector<Run>;  // in order, disjoint; what is missing was never touched
+  using Runs = std::vector<Run>;  // in order, disjoint; gaps were never accessed
 
-  // Index of the first run of [begin, end), which runs cover exactly afterwards.
+  // Splits and adds runs so that they cover [begin, end) exactly. Returns the index of the first of them.
   static std::size_t cover(Runs& runs, std::size_t begin, std::size_t end);
 
   std::array<Runs, 3> runs_;  // by place

@@ -9,20 +9,20 @@ namespace railweave::collectives {
 namespace {
 
 struct Entry {
-  std::string_view operation;  // empty: every one
+  std::string_view operation;  // empty: every operation
   std::string_view algorithm;
   bool names(const Algorithm& one) const {
     return one.name == algorithm && (operation.empty() || operation == name(one.operation));
   }
 };
 
-// Takes the first entry off the list.
+// Removes the first entry from the list and returns it.
 Entry next_entry(std::string_view& rest) {
   const std::size_t comma = rest.find(',');
   const std::string_view text = rest.substr(0, comma);
   rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0) return {{}, text};  // "=ring" names nothing
+  if (equals == std::string_view::npos || equals == 0) return {{}, text};  // "=ring" matches no algorithm
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

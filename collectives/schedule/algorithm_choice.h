@@ -1,4 +1,4 @@
-// RAILWEAVE_ALGO's value: a list of "algorithm" or "operation=algorithm", separated by commas.
+// Parses RAILWEAVE_ALGO: a list of "algorithm" or "operation=algorithm", separated by commas.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,13 @@
 
 namespace railweave::collectives {
 
-// "all_reduce"
+// Returns the operation's name, such as "all_reduce".
 std::string_view name(Operation operation);
 
-// The algorithm that the last entry about this operation names; empty: none does.
+// Returns the algorithm in the last entry for this operation; empty if no entry names one.
 std::string_view chosen_name(std::string_view named, Operation operation);
 
-// Errors: invalid_config; the message tells which entry, and the algorithms there are.
+// Checks the list. Errors: invalid_config; the message names the wrong entry and lists the algorithms.
 Status check_algorithm_choice(std::string_view named);
 
 }  // namespace railweave::collectives

@@ -1,6 +1,6 @@
-// Writes a schedule step by step. Steps are told in an order in which they would be right if each ran to its end before
-// the next; what each must wait for follows from the memory it touches. The order of sends to a peer, and of receives
-// from it, is the order they are posted in.
+// Writes a schedule step by step. The caller states steps in an order that would be right if each step ended before the
+// next one began. The builder derives each step's dependencies from the memory that it accesses. Sends to one peer are
+// posted in the order in which they are stated, and so are receives from one peer.
 // Lifetime: the Problem outlives the Builder.
 #pragma once
 
@@ -28,17 +28,17 @@ class Builder {
   Piece output(Range range, Form form = Form::raw) const {
     return {Place::output, form, range.first * problem_.element_bytes, range.count};
   }
-  // Fresh scratch memory at a multiple of 128; returns its offset.
+  // Reserves scratch memory at a multiple of 128 bytes and returns its offset.
   std::size_t scratch(std::size_t bytes);
 
-  // `after`: steps to wait for besides what the memory says. Pieces without elements are sent, too: the caller decides.
+  // `after`: steps to wait for besides those that the memory implies. Pieces without elements are sent, too.
   StepId send(int to, const Piece& from, std::span<const StepId> after = {});
   StepId receive(int from, const Piece& to, std::span<const StepId> after = {});
-  // Nothing where there are no elements or the two are the same memory.
+  // Adds no step if the piece is empty or both pieces are the same memory.
   void copy(const Piece& from, const Piece& to);
-  // Nothing where there are no elements.
+  // Adds no step if the result is empty.
   void reduce(std::span<const Piece> operands, const Piece& to);
-  // A whole run, in chunks.
+  // Copies a run of elements, chunk by chunk.
   void copy_chunks(Range from_input, Range to_output);
 
   const Problem& problem() const { return problem_; }
@@ -53,10 +53,11 @@ class Builder {
   std::vector<StepId> waits_;  // of the step that is being appended
 };
 
-// Scratch for chunks that take turns in a few slots: whoever takes a slot again waits until its last user is through.
+// Scratch memory for chunks that take turns in a few slots. A step that reuses a slot waits for the last user of the
+// slot.
 class Slots {
  public:
-  // For `chunks` chunks of at most `slot_bytes`, at most `slots` of them at a time.
+  // Makes room for `chunks` chunks of at most `slot_bytes`, at most `slots` of them at a time.
   Slots(Builder& builder, std::size_t chunks, std::size_t slots, std::size_t slot_bytes);
   Piece piece(std::size_t chunk, Form form, std::size_t count) const;
 

@@ -1,5 +1,6 @@
-// Proves that the schedules of all ranks do an operation, by executing them on symbols: docs/internals/collectives.md,
-// "Rules of a schedule". Data are runs of elements, so the cost goes with the number of steps, not of bytes.
+// Proves that the schedules of all ranks do an operation, by executing them on symbols (docs/internals/collectives.md,
+// "Rules of a schedule"). Data is represented as runs of elements, so the cost depends on the number of steps, not of
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,11 @@
 namespace railweave::collectives {
 
 struct CheckOptions {
-  // Messages to one peer, and from one, that are posted at once. A send is done when its receive is posted, not before.
+  // Messages posted at once to one peer, and from one peer. A send is done only when its receive is posted.
   std::size_t window = 1;
 };
 
-// problems[r] and schedules[r] are rank r's. Errors: internal; the message names rank and step and tells what is wrong.
+// problems[r] and schedules[r] belong to rank r. Errors: internal; the message names rank, step and reason.
 Status check(std::span<const Problem> problems, std::span<const Schedule> schedules, const CheckOptions& options = {});
 
 }  // namespace railweave::collectives

@@ -6,7 +6,7 @@
 namespace railweave::collectives {
 namespace {
 
-// Two things are done at once: this share of the lesser's time adds to the time of the greater.
+// Share of the shorter time that adds to the longer one, when network and cores work at once.
 constexpr double kNotHidden = 0.25;
 
 double seconds(Nanos time) { return double(time.count()) / 1e9; }
@@ -20,7 +20,7 @@ Nanos estimate(const Problem& problem, const Algorithm& algorithm, const Costs& 
   const double waiting =
       load.rounds_between * seconds(costs.latency_between) + load.rounds_within * seconds(costs.latency_within);
   const double posting = load.messages * seconds(costs.step_overhead);
-  // The network works while the cores do, though it costs them something; within a host it is the cores that move
+  // Network and cores work in parallel, though the network also costs the cores time. Within a host the cores move the
   // bytes.
   const double between = seconds(costs.rate_between, load.bytes_between);
   const double working = seconds(costs.rate_within, load.bytes_within) + seconds(costs.reduction, load.reduced_bytes);

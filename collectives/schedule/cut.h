@@ -1,5 +1,5 @@
-// Runs of elements cut into shards (one a rank) and into chunks (one a message). Every rank cuts alike. Cuts lie at
-// multiples of 128 bytes from the start of the whole where elements allow it.
+// Cuts runs of elements into shards (one per rank) and chunks (one per message). Every rank cuts alike. Cuts lie at
+// multiples of 128 bytes from the start of the whole, if the element size divides 128.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ struct Range {  // of elements
 // Consecutive shards.
 class Layout {
  public:
-  // As the operation says: counts[i] elements each.
+  // Shard i has counts[i] elements.
   static Layout of_counts(const std::vector<std::size_t>& counts);
-  // `count` elements in `shards` equal ones, about; some may be empty.
+  // Cuts `count` elements into `shards` shards of about equal size; some may be empty.
   static Layout even(const Problem& problem, std::size_t count, int shards);
 
   Range operator[](int shard) const {
@@ -33,17 +33,17 @@ class Layout {
   }
 
  private:
-  std::vector<std::size_t> begin_;  // one more than shards
+  std::vector<std::size_t> begin_;  // first element of each shard, then the end
 };
 
-// The chunks of a run: of problem.chunk_bytes, about; none of them empty; one if it is no longer than that.
+// The chunks of a run, each of about problem.chunk_bytes and none empty. A run that is no longer is one chunk.
 class Chunks {
  public:
   Chunks(const Problem& problem, Range whole);
   std::size_t size() const { return chunks_; }
-  // Beyond the last: empty.
+  // Returns an empty range beyond the last chunk.
   Range operator[](std::size_t chunk) const;
-  // No chunk has more elements.
+  // Upper bound of the elements in one chunk.
   std::size_t longest() const;
 
  private:
@@ -51,7 +51,7 @@ class Chunks {
 
   Range whole_;
   std::size_t unit_;   // elements between possible cuts
-  std::size_t units_;  // that whole_ touches
+  std::size_t units_;  // units that whole_ touches
   std::size_t chunks_;
 };
 

@@ -89,8 +89,7 @@ Load two_level_load(const Problem& problem, double ways, double bytes_between) {
   load.bytes_between = bytes_between * (ranks - members) / ranks;
   load.bytes_within = ways * total * (members - 1) / members;
   load.filling_bytes = one_chunk(problem, total / ranks);
-  // Each shard comes in pieces from, and goes in pieces to, the other ranks of the host and this rank's share of other
-  // hosts.
+  // Each shard is exchanged in pieces with the other ranks of the host, and with this rank's share of the other hosts.
   const double peers = ways * (ranks * (members - 1) / members + where.hosts - 1);
   load.messages = 2 * peers * std::max(1.0, messages_for(problem, total / ranks, total / ranks));
   return load;

@@ -1,5 +1,5 @@
-// What an algorithm asks of the network and of the cores: what the cost model weighs. The same on every rank, so of
-// nothing in which ranks may differ: not rank, not in_place.
+// An algorithm's use of network and cores, as input of the cost model. A Load is the same on every rank, so nothing
+// that may differ between ranks (rank, in_place) enters it.
 #pragma once
 
 #include "collectives/schedule/problem.h"
@@ -7,49 +7,49 @@
 namespace railweave::collectives {
 
 struct Load {
-  double rounds_between = 0;  // messages between hosts that wait for one another
-  double rounds_within = 0;   // and within a host
-  double bytes_between = 0;   // that the busiest host sends or receives, whichever is more
-  double bytes_within = 0;    // that the busiest rank sends or receives within its host
+  double rounds_between = 0;  // messages between hosts, each of which waits for the one before
+  double rounds_within = 0;   // the same within a host
+  double bytes_between = 0;   // sent or received by the busiest host, whichever is more
+  double bytes_within = 0;    // sent or received by the busiest rank within its host
   double messages = 0;        // sent and received by the busiest rank
-  double filling_bytes = 0;   // that go ahead before a pipeline is full, and are not among those above
-  double reduced_bytes = 0;   // operands read, and copied, by the busiest rank
+  double filling_bytes = 0;   // bytes moved before a pipeline is full; not counted in the bytes above
+  double reduced_bytes = 0;   // operand bytes read, and bytes copied, by the busiest rank
 };
 
-// Where the ranks of a problem are.
+// The layout of a problem's ranks on hosts.
 struct Topology {
   explicit Topology(const Problem& problem);
   int hosts = 1;
-  int ranks_per_host = 1;  // on the fullest
-  int ring_exits = 0;      // of the host with most: its ranks whose successor is elsewhere
+  int ranks_per_host = 1;  // on the host with the most
+  int ring_exits = 0;      // ranks of one host whose successor is on another host, at most
 };
 
-// Bytes of the result as a whole, and of the most that one rank has in it.
+// Bytes of the whole result, and the largest part of one rank in it.
 double total_bytes(const Problem& problem);
 double largest_bytes(const Problem& problem);
-// Bytes of one message, where so many bytes are sent in chunks.
+// Bytes of one message, if `bytes` are sent in chunks.
 double one_chunk(const Problem& problem, double bytes);
-// Where `bytes` go all at once and are reduced as they come: the last chunk when all has come, with nothing left that
-// could go on meanwhile.
+// Bytes of the last chunk, if `bytes` arrive all at once and are reduced as they arrive. Its reduction overlaps with
+// nothing.
 double filling_at_the_end(const Problem& problem, double bytes);
 
-// What the busiest rank sends, or receives if that is more.
+// Traffic of the busiest rank: sent, or received if that is more.
 struct Traffic {
   double bytes = 0;
-  double rounds = 0;         // messages that wait for one another
-  double sends = 0;          // messages if none were cut
-  double message_bytes = 0;  // of each of them; longer ones than a chunk are cut
+  double rounds = 0;         // messages, each of which waits for the one before
+  double sends = 0;          // messages, if none were cut into chunks
+  double message_bytes = 0;  // of each message; longer ones are cut into chunks
 };
-// In equal parts to and from all others.
+// Every rank exchanges equal parts with all others.
 Load all_pairs_load(const Problem& problem, const Traffic& traffic);
-// To the next rank, and from the one before.
+// Every rank sends to the next rank and receives from the previous one.
 Load ring_load(const Problem& problem, const Traffic& traffic);
-// One rank sends, or receives, and the others hardly do: in equal parts to all others.
+// One rank sends to, or receives from, all others in equal parts; the others hardly send.
 Load root_load(const Problem& problem, const Traffic& traffic);
-// A vector travels `ways` times within hosts, and once between hosts to or from each rank's delegates: of
-// `bytes_between` each host sends and receives what is not its own.
+// A vector travels `ways` times within hosts, and once between hosts, to or from each rank's delegates. Each host sends
+// and receives the part of `bytes_between` that is not its own.
 Load two_level_load(const Problem& problem, double ways, double bytes_between);
-// Operands of a reduction within each host, and then between hosts, at the busiest rank.
+// Operand bytes of the busiest rank, for reductions within each host and then between hosts.
 double two_level_reduced_bytes(const Problem& problem);
 
 }  // namespace railweave::collectives

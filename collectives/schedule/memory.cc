@@ -5,11 +5,11 @@
 namespace railweave::collectives {
 namespace {
 
-// Output as a part of the input, or input as a part of the output, where this rank has both.
+// Translates an extent of the output to the input, or of the input to the output, if this rank has both.
 Extent merged(const Problem& problem, Extent extent) {
   const bool root = problem.rank == problem.root;
   Place common = Place::output;
-  bool part = false;  // the other one is this rank's part of it
+  bool part = false;  // the other place is this rank's part of `common`
   switch (problem.operation) {
     case Operation::all_gather: part = true; break;
     case Operation::gather:

@@ -1,4 +1,5 @@
-// Where a piece lies. In place, input and output are one memory: pieces of both are then told by one of the two.
+// Translates pieces of a schedule to byte ranges. In place, input and output are one memory: pieces of both get extents
+// of one of the two places.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +16,13 @@ struct Extent {
   std::size_t end = 0;
 };
 
-// Where the part of rank problem.rank lies in memory that holds every rank's.
+// Offset of rank problem.rank's part in memory that has all ranks' parts.
 std::size_t own_offset_bytes(const Problem& problem);
-// Bytes of one element in that form.
+// Bytes of one element in this form.
 std::size_t form_bytes(const Problem& problem, Form form);
-// How many elements the input or the output of rank problem.rank has.
+// Elements in the input or the output of rank problem.rank.
 std::size_t elements(const Problem& problem, Place place);
-// As the rank problem.rank sees it; pieces that share bytes have extents of one place that overlap.
+// Returns the piece's extent at rank problem.rank. Pieces that share bytes have overlapping extents of one place.
 Extent extent(const Problem& problem, const Piece& piece);
 
 }  // namespace railweave::collectives

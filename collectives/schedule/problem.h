@@ -31,18 +31,18 @@ constexpr bool has_root(Operation o) {
 struct Problem {
   Operation operation = Operation::barrier;
   int ranks = 1;
-  int rank = 0;  // whose schedule is wanted
+  int rank = 0;  // the rank whose schedule is built
   int root = 0;
-  std::size_t element_bytes = 1;            // raw and result
-  std::size_t partial_bytes = 1;            // partial; larger than element_bytes: sums must be rounded once
-  std::vector<std::size_t> counts;          // elements; see Operation. all_to_all: of this rank
+  std::size_t element_bytes = 1;            // of raw and result elements
+  std::size_t partial_bytes = 1;            // of partial sums; larger than element_bytes if sums must be rounded once
+  std::vector<std::size_t> counts;          // elements; see Operation. all_to_all: this rank's
   std::vector<std::size_t> receive_counts;  // all_to_all only
-  bool uniform = false;                     // all_to_all: known to be the same counts on every rank, all equal
-  // all_reduce, broadcast, reduce: input is output. all_gather, gather: input is output + the rank's own part;
-  // reduce_scatter, scatter: output is input + it. all_to_all: never
+  bool uniform = false;                     // all_to_all: all counts of all ranks are known to be equal
+  // all_reduce, broadcast, reduce: output is input. all_gather, gather: input is the rank's own part of output.
+  // reduce_scatter, scatter: output is the rank's own part of input. all_to_all: never in place.
   bool in_place = false;
-  std::size_t chunk_bytes = 256 * 1024;  // most bytes of one message, about
-  std::vector<int> host_of;              // by rank, numbered from 0 in order of first appearance; empty: all differ
+  std::size_t chunk_bytes = 256 * 1024;  // of one message, at most, roughly
+  std::vector<int> host_of;              // by rank; hosts are numbered in order of first appearance; empty: all differ
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };

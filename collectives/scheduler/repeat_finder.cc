@@ -5,7 +5,7 @@
 namespace railweave::collectives {
 namespace {
 
-// More than any period asks for (2 * kPeriodMost, kRepeatLeast): what counts on does not overflow.
+// Caps a run above what any period needs (2 * kPeriodMost, kRepeatLeast), so that the counter does not overflow.
 constexpr std::uint32_t kRunMost = 4 * RepeatFinder::kPeriodMost;
 
 }  // namespace

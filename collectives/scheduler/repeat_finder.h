@@ -1,7 +1,7 @@
-// When a sequence repeats (docs/internals/scheduler.md, "auto").
+// Detects when a sequence of operations repeats (docs/internals/scheduler.md, "auto").
 //
-// Threads: one at a time. Costs a comparison with each of the last kPeriodMost entries for every one, and 48 KiB from
-// the first on.
+// Threads: one at a time. Cost: each entry is compared with each of the last kPeriodMost entries; 48 KiB of memory from
+// the first entry on.
 #pragma once
 
 #include <cassert>
@@ -14,18 +14,18 @@ namespace railweave::collectives {
 class RepeatFinder {
  public:
   static constexpr std::size_t kPeriodMost = 4096;
-  static constexpr std::size_t kRepeatLeast = 256;  // start
+  static constexpr std::size_t kRepeatLeast = 256;  // a starting point, to be measured
 
   enum class Event { none, found, broken };
 
-  // One more. found: with it the sequence has a period. broken: it is not what the period said; another one may hold at
-  // once.
+  // Appends an entry. found: the sequence has a period now. broken: the entry differs from the one that the period
+  // predicts. After broken, another period may already hold.
   Event add(std::uint64_t what);
-  // 0: none. The smallest for which the last entries, twice as many and kRepeatLeast at least, were what came that much
-  // before them; it stays until it breaks. Layers that are alike repeat within a step, too: where that was taken for
-  // the step, it breaks with the layers' end, and the step's own period is found once that has held.
+  // The period in entries; 0: none. It is the smallest one with which the last entries agree, over twice the period and
+  // kRepeatLeast entries at least. A period stays until it breaks. Similar layers repeat within a step, too: their
+  // period breaks where the layers end, and the step's own period is found once it has held.
   std::size_t period() const { return period_; }
-  // The last period() entries, the oldest first.
+  // Returns the last period() entries, the oldest first.
   std::vector<std::uint64_t> cycle() const;
 
  private:
@@ -34,8 +34,8 @@ class RepeatFinder {
     return history_[(count_ - entries) % kPeriodMost];
   }
 
-  std::vector<std::uint64_t> history_;  // of the last kPeriodMost, by number modulo it
-  std::vector<std::uint32_t> runs_;     // by period: so many entries in a row were what came that much before them
+  std::vector<std::uint64_t> history_;  // the last kPeriodMost entries, by number modulo kPeriodMost
+  std::vector<std::uint32_t> runs_;     // by period: how many entries in a row agreed with it
   std::size_t count_ = 0;
   std::size_t period_ = 0;
 };

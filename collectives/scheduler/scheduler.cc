@@ -8,8 +8,8 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr std::uint64_t kLeadOfOperations = 64 * MiB;          // start: where the window counts operations
-constexpr std::uint64_t kNormalWindows = 2, kBulkWindows = 8;  // start: of lead
+constexpr std::uint64_t kLeadOfOperations = 64 * MiB;          // a starting point: window in operations
+constexpr std::uint64_t kNormalWindows = 2, kBulkWindows = 8;  // starting points, in windows
 
 }  // namespace
 
@@ -39,9 +39,9 @@ void Scheduler::follow_proposals(TimePoint now) {
   choose(now);
 }
 
-// In bytes issued: how much may be issued after an operation of that class and still go ahead of it, if urgent. Not
-// less than what the window holds: else operations that are larger would go in the order of their issue, whatever their
-// class.
+// Lead in bytes issued: an urgent operation goes ahead of one of this priority that was issued at most the lead
+// earlier. The lead is at least as large as the window. Otherwise operations larger than the lead would go in order of
+// issue, regardless of priority.
 std::uint64_t Scheduler::lead(Priority priority) const {
   const std::uint64_t bytes =
       std::max<std::uint64_t>({window_.bytes > 0 ? window_.bytes : kLeadOfOperations,
@@ -94,7 +94,7 @@ void Scheduler::finish(Id id, TimePoint now) {
 
 bool Scheduler::pass_turn(TimePoint now) {
   if (held_ == 0) return false;
-  std::map<QueueId, TimePoint> moved_at;  // of queues that have live operations: when one of these moved last
+  std::map<QueueId, TimePoint> moved_at;  // by queue with live operations: the last move of one of these
   for (const auto& [id, operation] : operations_)
     if (operation.live) moved_at[operation.queue] = std::max(moved_at[operation.queue], operation.moved_at);
   bool stalled = false;
@@ -124,7 +124,7 @@ std::vector<Scheduler::Standing> Scheduler::standings() const {
   return all;
 }
 
-// As many as fit in the order of turns and keys; the first always.
+// Makes live, in order of turns and keys, as many operations as fit; the first one always.
 bool Scheduler::choose(TimePoint now) {
   bool changed = false, room = true;
   held_ = 0;

@@ -16,7 +16,7 @@ std::int64_t median(std::vector<std::int64_t> times) {
   return times.size() % 2 == 1 ? times[half] : (times[half - 1] + times[half]) / 2;
 }
 
-// Where in `cycle`, gone round, `other` begins; none: it is another cycle.
+// Returns where `other` begins in `cycle`, taken as a circle; none: another cycle.
 std::optional<std::size_t> rotation(const std::vector<std::uint64_t>& cycle, const std::vector<std::uint64_t>& other) {
   if (cycle.size() != other.size()) return {};
   std::vector<std::uint64_t> twice(cycle);
@@ -36,8 +36,7 @@ std::size_t choose_candidate(std::span<const std::int64_t, kCandidates.size()> t
   return best;
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// changes
+// ------------------------------------------------------------------------------------------------------------ changes
 
 Change Change::to_candidate(std::size_t candidate, std::size_t step_bytes, std::shared_ptr<const Agreement> leads) {
   Change change;
@@ -73,8 +72,7 @@ Change::Lead Change::lead(std::size_t position) const {
   return std::uint64_t(-leads_->values[position]);
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// learning
+// ----------------------------------------------------------------------------------------------------------- learning
 
 StepLearner::Issued StepLearner::issued(std::uint64_t what, std::size_t bytes, TimePoint now) {
   Issued issued;
@@ -148,7 +146,7 @@ void StepLearner::awaited(std::uint64_t number) {
 
 std::shared_ptr<Agreement> StepLearner::leads_so_far() const {
   auto agreement = std::make_shared<Agreement>();
-  // the largest counts, of leads the shortest
+  // Agreement takes the maximum of all ranks; negative leads make the shortest lead count.
   for (const std::int64_t lead : leads_) agreement->values.push_back(-lead);
   return agreement;
 }

@@ -1,4 +1,4 @@
-// How much the scheduler lets move at once, and how RAILWEAVE_SCHEDULE says it (docs/internals/scheduler.md).
+// Bounds what the scheduler lets move at once, and parses RAILWEAVE_SCHEDULE (docs/internals/scheduler.md).
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,21 @@
 namespace railweave::collectives {
 
 struct Window {
-  std::size_t operations = 0, bytes = 0;  // at most; 0: any number
+  std::size_t operations = 0, bytes = 0;  // at most; 0: no limit
 
   friend bool operator==(const Window&, const Window&) = default;
 };
 
 struct Policy {
-  Window window;        // to begin with
-  bool learns = false;  // auto (step_learner.h)
+  Window window;        // at first
+  bool learns = false;  // "auto" (step_learner.h)
 
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// "off", "window:2" (operations), "window:64M" (bytes: K, M, G or KiB, MiB, GiB behind the number), "auto". A number is
-// below 2^32.
-// Errors: invalid_config, saying
-// what was found and what there is.
+// Parses "off", "window:2" (operations), "window:64M" (bytes: K, M, G or KiB, MiB, GiB behind the number) or "auto". A
+// number is below 2^32.
+// Errors: invalid_config; the message names the value that was found and the values that are allowed.
 Result<Policy> parse_policy(std::string_view text);
 
 }  // namespace railweave::collectives

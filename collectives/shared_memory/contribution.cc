@@ -22,7 +22,7 @@ void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
 }
 
-// Everybody's `count` elements at `offset_bytes` of what they posted.
+// Reduces `count` elements at `offset_bytes` of every rank's contribution.
 void reduce_all(const Reducing& how, std::span<const std::byte* const> posted, std::size_t offset_bytes, void* to,
                 std::size_t count) {
   if (count == 0) return;
@@ -58,7 +58,7 @@ std::size_t due_bytes(const Problem& p, int from, const Part& part) {
 
 bool needs(const Problem& p, int from) {
   if (p.operation == Operation::broadcast || p.operation == Operation::scatter) return from == p.root;
-  return !is_leaf(p, p.rank);  // of a reduce or a gather
+  return !is_leaf(p, p.rank);  // leaves of a reduce or gather need none
 }
 
 bool fits_exchange(const Call& call) {
@@ -74,7 +74,7 @@ bool fits_exchange(const Call& call) {
 }
 
 std::uint32_t counts_hash(const Problem& p) {
-  // pieces tell less than all
+  // A piece shows less than the whole call.
   const bool several = p.operation == Operation::all_reduce && due_bytes(p, p.rank) > kPostedMax;
   if (p.operation != Operation::all_gather && p.operation != Operation::reduce_scatter && !several) return 0;
   const std::uint64_t hash = hash_of(p.counts);

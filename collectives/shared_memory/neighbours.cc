@@ -56,7 +56,7 @@ Status Neighbours::read(int rank, const std::byte* there, std::span<std::byte> t
     there += n;
     to = to.subspan(std::size_t(n));
   }
-  // What was read of another that has its id by now does not count, nor what such a one refused.
+  // Checks the pidfd after the read: another process may have the pid by now, and its bytes and refusals do not count.
   pollfd ended{one.lives.get(), POLLIN, 0};
   if (err == ESRCH || (one.lives && ::poll(&ended, 1, 0) > 0))
     return Status(Code::remote, Scope::session,

@@ -31,7 +31,7 @@ void Offering::read(std::size_t bytes, Nanos took) {
   announce();
 }
 
-// Little that changes is told, since it takes the line of `read` from the others.
+// Announces larger changes only, because a write takes the cache line of `read` from the other ranks.
 void Offering::announce() {
   const ShmExchange::Copying now{choice_.wants_fetch(), std::uint32_t(std::min(put_.ns_per_byte() * kPsPerNs, 1e9))};
   if (now.wants_offers == reported_.wants_offers && now.put_cost_ps / 16 == reported_.put_cost_ps / 16) return;

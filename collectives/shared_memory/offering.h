@@ -1,5 +1,5 @@
-// Whether the pieces of a large all_gather are offered or copied: as the others say that they take them sooner, who
-// measure both (base/copy_choice.h, docs/internals/shm_exchange.md).
+// Decides whether the pieces of a large all_gather are offered or copied. The readers measure both ways and announce
+// which one is faster (base/copy_choice.h, docs/internals/shm_exchange.md).
 //
 // Threads: one at a time.
 #pragma once
@@ -17,11 +17,11 @@ class Offering {
  public:
   explicit Offering(ShmExchange& exchange) : exchange_(exchange) {}
 
-  // Whether some other rank would rather read what this one has where it is.
+  // Returns true if some other rank prefers to read this rank's data where it lies.
   bool wanted() const;
-  // This rank's copy of so many bytes into its slot took so long.
+  // Samples this rank's copy of `bytes` into its slot.
   void posted(std::size_t bytes, Nanos took);
-  // So did its copy of what rank `from` posted, and its reading of what one offered.
+  // Samples this rank's copy of what rank `from` posted, and its reading of what a rank offered. Both announce changes.
   void copied(int from, std::size_t bytes, Nanos took);
   void read(std::size_t bytes, Nanos took);
 

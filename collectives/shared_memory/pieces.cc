@@ -5,8 +5,9 @@
 namespace railweave::collectives {
 namespace {
 
-// Bytes of output (measured, see docs/internals/shm_exchange.md). Reading an offer pays the kernel for every page, and
-// its rank waits for the readers; where much is in no cache any more, a copy is not what takes time.
+// Bytes of output between which contributions may be offered (measured, see docs/internals/shm_exchange.md). Reading an
+// offer costs kernel time for every page, and the offering rank waits for its readers. When much of the data has left
+// the caches, the copy is not the main cost.
 constexpr std::size_t kOfferedMin = 512 * KiB, kOfferedEnd = 8 * MiB;
 constexpr std::size_t kStreamedMin = 8 * MiB;
 

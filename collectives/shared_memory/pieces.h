@@ -1,5 +1,5 @@
-// A large operation on the exchange as several, one after another, of a part of what each rank posts
-// (docs/internals/shm_exchange.md). No state. Threads: any.
+// Cuts a large operation into several operations of the exchange, one after another, each of a part of what every rank
+// posts (docs/internals/shm_exchange.md). No state. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@
 
 namespace railweave::collectives {
 
-// Every rank copies, and reduces, everything: beyond so many a share each, over streams, is less work.
+// Ranks of a group that uses pieces, at most. Every rank copies and reduces everything; with more ranks a share each,
+// over streams, is less work.
 inline constexpr int kPiecesRanksMax = 4;
 
-// How many the call is, as every rank finds alike: 1 for a small one; 0 where the exchange is not for it. REQUIRES:
-// checked.
+// Number of pieces, the same on every rank. 1: a small operation; 0: the exchange does not take the call. REQUIRES:
+// check(call) passed.
 std::size_t pieces(const Call& call);
-// The one of that index. REQUIRES: pieces(call) are several.
+// Returns the piece of that index. REQUIRES: pieces(call) > 1.
 Part piece(const Call& call, std::size_t index);
-// Whether it may be better to let the others read this rank's input where it is than to copy it for them.
+// Returns true if it may be faster to let other ranks read this rank's input where it lies than to copy it for them.
 bool may_be_offered(const Call& call);
 
 }  // namespace railweave::collectives

@@ -19,9 +19,9 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr Nanos kHandOverMost = std::chrono::seconds(5);  // a rank that does not come for it: then there is no exchange
+constexpr Nanos kHandOverMost = std::chrono::seconds(5);  // to hand out the descriptor; later there is no exchange
 
-// Runs an operation whose memory lives as long as it does, also when we do not wait so long.
+// Runs an operation whose memory lives until the operation ends, even if the wait times out earlier.
 template <class Memory, class Start>
 Status done(const std::shared_ptr<Memory>& memory, Nanos timeout, const Start& start) {
   const WorkPtr work = start(*memory);
@@ -29,7 +29,7 @@ Status done(const std::shared_ptr<Memory>& memory, Nanos timeout, const Start& s
   return work->wait(timeout);
 }
 
-// What all may, as the same user: others are not given the memory.
+// Returns what all ranks allow. Ranks of different users share no memory: another user's process does not get it.
 Result<ShmPermit> agree(Group& group, ShmPermit own, Nanos timeout) {
   using Said = std::array<std::uint32_t, 5>;
   const auto said =
@@ -41,7 +41,7 @@ Result<ShmPermit> agree(Group& group, ShmPermit own, Nanos timeout) {
   return ShmPermit{shares_memory != 0 && least == ~most, in_pieces != 0, reads_others != 0};
 }
 
-// What of us the others try to read, until the next time that all agree.
+// Data of ours that the other ranks try to read; it stays until all ranks have agreed again.
 struct Proof {
   std::array<std::uint8_t, NeighbourProof::kSecretBytes> secret = random_id();
   std::vector<NeighbourProof> of_all;

@@ -1,4 +1,4 @@
-// How the ranks of a group come by an exchange: all or none of them.
+// Sets up an exchange for the ranks of a group: all of them get it, or none.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@
 
 namespace railweave::collectives {
 
-// What a rank may do. What some rank may not, none does.
+// Permissions of one rank. A feature is used only if every rank permits it.
 struct ShmPermit {
   bool shares_memory = false;
   bool in_pieces = false;    // large operations on the exchange, see ShmQueue
-  bool reads_others = true;  // their memory, see Neighbours
+  bool reads_others = true;  // reads the other ranks' memory, see Neighbours
 };
 
-// Every rank calls it, between the same two operations of the group, whose ranks all share a host. `named`: see
-// ShmQueue.
-// Null: some rank may not, or could not (told at level INFO). Errors: of the group.
+// Agrees on an exchange and maps it. Every rank calls it, between the same two operations of the group. `named`: see
+// ShmQueue. Returns null if some rank does not allow it, or could not map the memory (that rank logs why at level
+// INFO). Errors: of the group's operations; timed_out. REQUIRES: all ranks share a host.
 Result<std::unique_ptr<ShmQueue>> share_exchange(Group& group, Rendezvous& place, ShmPermit own, Nanos timeout,
                                                  const std::string& named);
 

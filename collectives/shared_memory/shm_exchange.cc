@@ -12,7 +12,7 @@ constexpr std::uint64_t kHashMask = 0x7fff'ffff;
 
 ShmExchange::ShmExchange(ShmMemory memory, int rank, int ranks)
     : memory_(std::move(memory)), rank_(rank), ranks_(ranks) {
-  // The pages of slots' beginnings are mapped now, not in the first operations.
+  // Touches the first page of every slot now, so that the first operations need no page faults for them.
   for (int r = 0; r < ranks; ++r)
     for (std::uint64_t s = 0; s < ShmColumn::kSlots; ++s) {
       if (r == rank) slot(r, s).number.store(0, std::memory_order_relaxed);
@@ -41,7 +41,7 @@ void ShmExchange::post(std::uint64_t number, const Contribution& contribution) {
   ShmSlot& ours = slot(rank_, number);
   const std::size_t bytes = contribution.data.size();
   ours.number.store(0, std::memory_order_relaxed);
-  // whoever sees it does not see the old number
+  // A reader that sees this fingerprint does not see the old number.
   ours.fingerprint.store(contribution.fingerprint, std::memory_order_release);
   ours.bytes = std::uint32_t(bytes) | (contribution.offered ? ShmSlot::kOffered : 0);
   ours.counts_hash = contribution.counts_hash;
@@ -60,7 +60,7 @@ bool ShmExchange::is_there(int rank, std::uint64_t number) const {
 
 ShmExchange::Contribution ShmExchange::posted(int rank, std::uint64_t number) const {
   const ShmSlot& theirs = slot(rank, number);
-  // once: it may change under a rogue's hand
+  // One load: a faulty or hostile process may change the value meanwhile.
   const std::uint32_t announced_bytes = __atomic_load_n(&theirs.bytes, __ATOMIC_RELAXED);
   const std::size_t bytes = std::min<std::size_t>(announced_bytes & ~ShmSlot::kOffered, ShmSlot::kBytesMax);
   if ((announced_bytes & ShmSlot::kOffered) != 0) {
@@ -74,7 +74,7 @@ ShmExchange::Contribution ShmExchange::posted(int rank, std::uint64_t number) co
           false};
 }
 
-// A read-modify-write, which is ordered between what was read and a withdrawal.
+// Uses a read-modify-write, which is ordered between the reads of the data and a withdrawal.
 bool ShmExchange::stands(int rank, std::uint64_t number) {
   std::uint64_t expected = number + 1;
   return slot(rank, number).number.compare_exchange_strong(expected, expected, std::memory_order_acq_rel);
@@ -109,7 +109,7 @@ void ShmExchange::publish_issued(const Issued& call) {
   const std::uint64_t what =
       announced_bytes(call.bytes) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_exchange) << 63;
   place.fingerprint.store(0, std::memory_order_relaxed);
-  place.what.store(what, std::memory_order_release);  // whoever sees it does not see the old fingerprint
+  place.what.store(what, std::memory_order_release);  // a reader that sees this does not see the old fingerprint
   place.fingerprint.store(call.fingerprint, std::memory_order_release);
 }
 

@@ -1,7 +1,8 @@
-// What the ranks of a group on one host show each other: slots and counters in memory that all map
-// (docs/internals/shm_exchange.md). Operations are numbered from 0, the same on every rank.
+// Slots and counters in shared memory, by which the ranks of a group on one host show each other contributions
+// (docs/internals/shm_exchange.md). Operations of the exchange are numbered from 0, the same on every rank.
 //
-// Threads: one at a time; is_there() any. Life: the memory lasts as long as this does, whatever the others do.
+// Threads: one at a time; is_there(): any.
+// Lifetime: the mapping lasts as long as this object, whatever other ranks do.
 #pragma once
 
 #include <algorithm>
@@ -22,60 +23,63 @@ class ShmExchange {
     Fingerprint fingerprint = 0;
     std::span<const std::byte> data;
     std::uint32_t counts_hash = 0;  // 31 bits
-    bool offered = false;           // `data` is where it always was, in the memory of its rank's process
+    bool offered = false;           // `data` is an address in the process of the rank that posted
   };
 
   static std::size_t memory_bytes(int ranks) { return std::size_t(ranks) * sizeof(ShmColumn); }
-  // `memory` has memory_bytes(ranks), was zero when the first rank came and is this group's alone.
+  // `memory`: memory_bytes(ranks) long, zero when the first rank mapped it, used by this group alone.
   ShmExchange(ShmMemory memory, int rank, int ranks);
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
 
-  // Whether nobody needs any more what our slot of operation `number` holds.
+  // Returns true if no rank needs the earlier contents of our slot for operation `number`.
   bool has_room(std::uint64_t number);
-  // Whether all are done with `number`.
+  // Returns true if all ranks are done with operation `number`.
   bool read_by_all(std::uint64_t number) { return has_room(number + ShmColumn::kSlots); }
-  // REQUIRES: has_room(number); data of at most ShmSlot::kBytesMax. Offered data stays where it is, as it is, until all
-  // are done with it or it is withdrawn.
+  // Publishes this rank's contribution. Offered data must stay valid and unchanged until all ranks are done with
+  // `number`, or withdraw_offers() has returned. REQUIRES: has_room(number); data of at most ShmSlot::kBytesMax.
   void post(std::uint64_t number, const Contribution& contribution);
+  // Returns true if `rank` has posted operation `number`.
   bool is_there(int rank, std::uint64_t number) const;
-  // What `rank` posted; until done_with(number) here. REQUIRES: is_there(rank, number).
+  // Returns what `rank` posted, valid until done_with(number) here. REQUIRES: is_there(rank, number).
   Contribution posted(int rank, std::uint64_t number) const;
-  // Its fingerprint alone, also where done_with() was said: 0 once another is there.
+  // Returns the contribution's fingerprint alone, also after done_with(number). 0: the slot has another operation by
+  // now.
   Fingerprint header(int rank, std::uint64_t number) const;
-  // Whether what was read of an offered contribution counts: it was not withdrawn before.
+  // Confirms an offered contribution after it was read. False: its rank withdrew it, and the bytes read do not count.
   bool stands(int rank, std::uint64_t number);
-  // Takes back what this rank offered: from here on nothing counts that others read of it.
+  // Withdraws this rank's offers. Bytes that other ranks read of an offer and have not confirmed yet do not count.
   void withdraw_offers();
-  // This rank needs no contribution up to that of `number` any more. REQUIRES: in ascending order.
+  // Declares that this rank needs no contribution up to operation `number` any more. REQUIRES: ascending order.
   void done_with(std::uint64_t number);
-  // Our slot of `number` will be written soon: its first line is fetched to this core meanwhile.
+  // Prefetches the first cache line of our slot for `number`, which will be written soon.
   void prepare(std::uint64_t number) const { __builtin_prefetch(&slot(rank_, number), 1); }
-  // The ranks that may still need what our slot of `number` holds.
+  // Ranks that may still need the earlier contents of our slot for `number`.
   std::vector<int> readers_of_slot(std::uint64_t number) const;
-  // The ranks that are not done with `number`.
+  // Ranks that are not done with operation `number`.
   std::vector<int> readers_of(std::uint64_t number) const { return readers_of_slot(number + ShmColumn::kSlots); }
 
   struct Issued {
-    Fingerprint fingerprint = 0;  // with the call's number in it; 0: not known
-    std::uint64_t bytes = 0;      // as announced_bytes() says
+    Fingerprint fingerprint = 0;  // contains the call's number; 0: not known
+    std::uint64_t bytes = 0;      // announced_bytes() of this rank's contribution
     std::uint32_t counts_hash = 0;
-    bool on_exchange = false;  // else over streams
+    bool on_exchange = false;  // false: over streams
   };
-  // So many bytes, as the others are told: the most stands for more, too.
+  // Bytes as announced to other ranks. kAnnouncedMax means so many or more.
   static constexpr std::uint64_t kAnnouncedMax = 0xffff'ffff;
   static std::uint64_t announced_bytes(std::uint64_t bytes) { return std::min(bytes, kAnnouncedMax); }
   struct Copying {
-    bool wants_offers = false;      // of what the others have
-    std::uint32_t put_cost_ps = 0;  // of a byte that it copies into a slot; 0: not known
+    bool wants_offers = false;      // the rank prefers others' contributions offered
+    std::uint32_t put_cost_ps = 0;  // picoseconds per byte that the rank copies into a slot; 0: not known
   };
-  // Tells how this rank finds copying.
+  // Announces this rank's preference and copying cost.
   void publish_copying(const Copying& how);
   Copying copying(int rank) const;
-  // Tells what our call of the number in its fingerprint is.
+  // Announces a call of ours; its number is in its fingerprint.
   void publish_issued(const Issued& call);
-  // What `rank` told of its call of that fingerprint's number; unknown, too, where it is too long ago or still to come.
+  // Returns what `rank` announced of its call with the number in `number`. Unknown (fingerprint 0) if the call is too
+  // old (kIssued calls are kept) or not issued yet.
   Issued issued(int rank, Fingerprint number) const;
 
  private:
@@ -87,7 +91,7 @@ class ShmExchange {
 
   ShmMemory memory_;
   const int rank_, ranks_;
-  std::uint64_t read_by_all_ = 0;  // as of the last look: the least of all columns' `read`
+  std::uint64_t read_by_all_ = 0;  // least `read` of all columns, when last polled
 };
 
 }  // namespace railweave::collectives

@@ -20,10 +20,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kRetry = 2ms;          // where the offer's backlog is full
-constexpr std::byte kGreeting{0x42};  // the descriptor comes with it
+constexpr auto kRetry = 2ms;          // pause while the offer's backlog is full
+constexpr std::byte kGreeting{0x42};  // sent with the descriptor
 
-// Waits until `fd` can be read. Errors: timed_out.
+// Waits until `fd` can be read. Errors: timed_out, system.
 Status await(int fd, TimePoint give_up, const std::string& what) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - now()).count();
@@ -37,8 +37,7 @@ Status await(int fd, TimePoint give_up, const std::string& what) {
 
 }  // namespace
 
-// ---------------------------------------------------------------------------------------------------------- the
-// mapping
+// ------------------------------------------------------------------------------------------------------------ mapping
 
 Result<ShmMemory> ShmMemory::map(int fd, std::size_t bytes) {
   void* const data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -59,8 +58,7 @@ ShmMemory::~ShmMemory() {
   if (data_ != nullptr) ::munmap(data_, bytes_);
 }
 
-// --------------------------------------------------------------------------------------------------- handing it to
-// others
+// ---------------------------------------------------------------------------------------------------- handing it out
 
 Result<ShmOffer> ShmOffer::make(std::size_t bytes) {
   ShmOffer offer;

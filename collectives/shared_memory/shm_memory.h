@@ -1,4 +1,4 @@
-// The memory of an exchange: made by one rank, handed to the others as a descriptor over a local socket.
+// The memory of an exchange. One rank makes it and hands its descriptor to the others over a local socket.
 // Threads: as for a value. Every call that waits is bounded by its timeout.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace railweave::collectives {
 
-// Mapped shared memory of fixed size, zero at first.
+// Mapped shared memory of fixed size, zero at first; the destructor unmaps it.
 class ShmMemory {
  public:
-  // Errors: exhausted, system.
+  // Maps `fd`, which the caller keeps. Errors: exhausted, system.
   static Result<ShmMemory> map(int fd, std::size_t bytes);
   ShmMemory(ShmMemory&& other) noexcept;
   ShmMemory& operator=(ShmMemory&& other) noexcept;
@@ -28,13 +28,15 @@ class ShmMemory {
   std::size_t bytes_ = 0;
 };
 
+// Memory that a rank hands out, and the socket on which the other ranks ask for it.
 class ShmOffer {
  public:
-  // New memory, and a name under which processes of this network namespace may ask for it. Errors: exhausted, system.
+  // Makes new memory, and a name under which processes of this network namespace may ask for it. Errors: exhausted,
+  // system.
   static Result<ShmOffer> make(std::size_t bytes);
   const std::string& name() const { return name_; }
   int fd() const { return memory_.get(); }
-  // Hands it to so many processes, of our user; others are rejected. Errors: timed_out, system.
+  // Hands the descriptor to `takers` processes of our user; other users are rejected. Errors: timed_out, system.
   Status give(int takers, Nanos timeout);
 
  private:
@@ -42,7 +44,7 @@ class ShmOffer {
   OwnedFd listener_, memory_;
 };
 
-// Asks for what is offered under `name`. Errors: remote (not of our user, or not such memory), timed_out, system.
+// Asks for the memory offered under `name`. Errors: remote (giver of another user, or other memory), timed_out, system.
 Result<ShmMemory> take_shm_memory(const std::string& name, std::size_t bytes, Nanos timeout);
 
 }  // namespace railweave::collectives

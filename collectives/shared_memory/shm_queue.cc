@@ -14,14 +14,14 @@
 namespace railweave::collectives {
 namespace {
 
-// of attend(): tens of microseconds where nobody else wants the core, and nothing moves
+// Polls of attend(): tens of microseconds if no other thread needs the core, and nothing moves.
 constexpr int kPolls = 400;
-constexpr int kPollsAtOnce = 25;  // of these, without giving the core away
+constexpr int kPollsAtOnce = 25;  // the first of these keep the core
 constexpr int kPollsBetweenClocks = 16;
-constexpr int kPollsOfAMove = 100;  // what one that moved something counts for: others are to be driven, too
-constexpr int kTurns = 4;           // of advance(): a large operation must not keep who issues the next one
+constexpr int kPollsOfAMove = 100;  // weight of a poll that moved something: other groups need driving, too
+constexpr int kTurns = 4;  // of advance(): a large operation must not delay the thread that issues the next one
 
-// ShmQueue::missing_: rank + 1 in the lowest byte, the operation above.
+// ShmQueue::missing_: rank + 1 in the lowest byte, the operation's number above.
 static_assert(kShmRanksMax < 256);
 std::uint64_t missing_of(int rank, std::uint64_t operation) { return operation << 8 | std::uint64_t(rank + 1); }
 int rank_of(std::uint64_t missing) { return int(missing & 0xff) - 1; }
@@ -176,7 +176,7 @@ bool ShmQueue::take_piece(Waiting& oldest) {
     offered_[std::size_t(r)] = contribution.offered;
   }
   if (!fetch_offers(oldest, part)) return false;
-  if (all) failure_ = check_unread(first_);  // they are as far, too
+  if (all) failure_ = check_unread(first_);  // every rank is past the operations before first_
   if (!failure_.ok()) return false;
   complete_piece(oldest, part);
   exchange_.done_with(first_);
@@ -187,7 +187,8 @@ bool ShmQueue::take_piece(Waiting& oldest) {
   return true;
 }
 
-// Where its contributions might have been offered, its copies are timed: our own, too, as if it were another's.
+// Times the copies if the contributions might have been offered. Our own copy counts as if the data were another
+// rank's.
 void ShmQueue::complete_piece(const Waiting& oldest, const Part& part) {
   const bool timed = oldest.may_be_offered;
   const TimePoint begin = timed ? now() : TimePoint();
@@ -203,7 +204,8 @@ void ShmQueue::complete_piece(const Waiting& oldest, const Part& part) {
   if (from >= 0) offering_.copied(from, bytes, now() - begin);
 }
 
-// Reads what the others offered of the oldest piece, to its place. False: it was withdrawn, or failed.
+// Reads offered contributions of the oldest piece to their places. False: an offer was withdrawn, or the reading
+// failed.
 bool ShmQueue::fetch_offers(const Waiting& oldest, const Part& part) {
   for (int r = 0; r < exchange_.ranks(); ++r) {
     const std::byte*& input = inputs_[std::size_t(r)];
@@ -221,8 +223,8 @@ bool ShmQueue::fetch_offers(const Waiting& oldest, const Part& part) {
   return true;
 }
 
-// Compares headers of operations below `end`, at the latest before our slot is written again. A rank that overwrote its
-// own saw ours.
+// Compares the headers of operations below `end`, at the latest before our slot is written again. A rank that has
+// overwritten its own header has compared ours.
 Status ShmQueue::check_unread(std::uint64_t end) {
   while (!unread_.empty() && unread_.front().number < end) {
     const Unread ours = unread_.front();
@@ -244,12 +246,12 @@ Status ShmQueue::check(int rank, const ShmExchange::Contribution& contribution, 
     return another(rank, difference(contribution.fingerprint, ours.fingerprint));
   const std::size_t due = due_bytes(ours.call.problem, rank, part_of(ours, ours.done));
   if (contribution.data.size() == due && contribution.counts_hash == ours.counts_hash) return {};
-  RW_TRY(check_issued(rank, ours));  // pieces tell less than all
+  RW_TRY(check_issued(rank, ours));  // pieces show less than the whole call
   if (contribution.data.size() == due) return another(rank, kOtherCounts);
   return another(rank, fmt::format("a contribution of {} bytes where {} were due", contribution.data.size(), due));
 }
 
-// What the rank told of the call, where it is still to be found.
+// Compares the rank's announcement of the call with ours, if it is still kept.
 Status ShmQueue::check_issued(int rank, const Waiting& ours) const {
   const ShmExchange::Issued theirs = exchange_.issued(rank, ours.fingerprint);
   if (theirs.fingerprint == 0) return {};

@@ -1,7 +1,10 @@
-// Every knob, parsed once. The table behind it (plugin/base/config_table.cc) gives name, type, unit, range, default and
-// help; docs/operate/configuration.md is generated from it. Only Config::from_environment reads the environment.
+// The settings of a process, parsed once from its environment variables. The fields are those of the engine and the
+// NCCL plugin (plugin/base/engine_settings.cc has name, type, unit, range, default and help); other libraries add
+// sections of their own. docs/operate/configuration.md is generated from all sections. Only Config::from_environment
+// reads the environment.
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -14,20 +17,20 @@
 
 namespace railweave {
 
-// RAILWEAVE_EAGER_LIMIT goes no further: no engine sends a longer message before its receive is posted.
+// Upper bound of RAILWEAVE_EAGER_LIMIT, bytes: no engine sends a longer message before its receive is posted.
 inline constexpr std::size_t kEagerLimitMaxBytes = 64 * KiB;
 
 enum class DeviceModel { aggregate, rails };  // one device of all rails; one device per rail
 enum class AddressFamily { any, v4, v6 };
 
 struct PortRange {
-  std::uint16_t first = 0, last = 0;  // 0,0: ephemeral ports
+  std::uint16_t first = 0, last = 0;  // both included; 0,0: ephemeral ports
 };
 
 struct Config {
   std::string interfaces;  // NCCL_SOCKET_IFNAME: prefix list; '^' excludes, '=' exact. Empty: automatic
   AddressFamily family = AddressFamily::any;  // NCCL_SOCKET_FAMILY: AF_INET or AF_INET6
-  // NCCL_NET_OPTIONAL_RECV_COMPLETION: NCCL says which receives it reads while they land
+  // NCCL_NET_OPTIONAL_RECV_COMPLETION; true: NCCL marks the receives that it reads while they land
   bool optional_completion = true;
   std::vector<std::string> rails;  // RAILWEAVE_RAILS: exact interface names, in order; overrides `interfaces`
   DeviceModel devices = DeviceModel::aggregate;  // RAILWEAVE_DEVICES: aggregate | rails
@@ -36,31 +39,48 @@ struct Config {
   std::size_t eager_limit_bytes = 64 * KiB;      // RAILWEAVE_EAGER_LIMIT
   std::size_t zerocopy_threshold_bytes = 0;      // RAILWEAVE_ZEROCOPY_THRESHOLD: 0 = never
   std::string congestion_control;                // RAILWEAVE_TCP_CONGESTION: empty = the kernel's default
-  std::string algorithms;                        // RAILWEAVE_ALGO: of collectives; empty = the cheapest
-  std::string schedule = "off";  // RAILWEAVE_SCHEDULE: of collectives; off | auto | window:N | window:BYTES
-  std::string trace;             // RAILWEAVE_TRACE: the Python package's, which reads it itself
-  int traffic_class = -1;        // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet, -1 = from NCCL, else 0
+  int traffic_class = -1;  // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet; -1 = NCCL's value, else 0
   Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)
   Nanos peer_timeout = std::chrono::seconds(10);     // RAILWEAVE_PEER_TIMEOUT (seconds)
   Nanos stall_timeout = std::chrono::seconds(60);    // RAILWEAVE_STALL_TIMEOUT (seconds); 0: never
-  std::optional<bool> shm;  // RAILWEAVE_SHM: peers on this host over shared memory, where both ends have it on.
-                            // Not said: off, unless who starts the engine turns it on
-  std::string key_file;     // RAILWEAVE_KEY_FILE: whose content a peer must have; empty: anyone may connect
-  bool checksum = false;    // RAILWEAVE_CHECKSUM: what we send over a network carries CRCs of its payload
-  bool encrypt = false;     // RAILWEAVE_ENCRYPT: every TCP lane by TLS; needs the key
-  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none
+  std::optional<bool> shm;  // RAILWEAVE_SHM: shared memory to peers on this host, where both ends have the setting on.
+                            // Unset: off, unless the program that starts the engine turns the setting on
+  std::string key_file;     // RAILWEAVE_KEY_FILE: file of the key that a peer must have; empty: anyone may connect
+  bool checksum = false;    // RAILWEAVE_CHECKSUM: payload that this process sends over a network carries CRCs
+  bool encrypt = false;     // RAILWEAVE_ENCRYPT: TLS on every TCP lane; needs `key_file`
+  // RAILWEAVE_STATS_DIR: folder of the socket for `railweave-info --pid`; empty = no socket
   std::string stats_dir = "/tmp";
 
-  // REQUIRES: `environment` maps names to values, as from_environment() takes them. Unknown RAILWEAVE_* names and
-  // ill-formed values are errors (Code::invalid_config) that name the variable, what was found and what was expected.
+  // Returns the settings of a library other than the engine. `Values` is the struct of the library's section
+  // (plugin/base/config_section.h). A const Config without these values returns the defaults.
+  template <typename Values>
+  const Values& of() const {
+    static const Values defaults{};
+    const auto found = sections_.find(&kKeyOf<Values>);
+    return found == sections_.end() ? defaults : *std::any_cast<Values>(&found->second);
+  }
+  template <typename Values>
+  Values& of() {
+    return *std::any_cast<Values>(&sections_.try_emplace(&kKeyOf<Values>, Values{}).first->second);
+  }
+
+  // REQUIRES: `environment` maps names to values, as from_environment() collects them. Errors: Code::invalid_config for
+  // unknown RAILWEAVE_* names and ill-formed values; the message has each variable, its value and the expected form.
+  // Variables of a library that registered no section in this process are ignored.
   static Result<Config> parse(const std::map<std::string, std::string>& environment);
 
-  // Snapshot of this process's RAILWEAVE_* variables and the NCCL_* ones above, then parse(). The only getenv of the
-  // code base.
+  // Parses a snapshot of this process's RAILWEAVE_* variables and the NCCL_* variables above. No other function of the
+  // libraries reads the environment.
   static Result<Config> from_environment();
 
-  // "NAME=value" of each variable that differs from its default, in table order, for the log.
+  // Returns "NAME=value" of each variable that differs from its default, section by section, for the log.
   std::vector<std::string> overrides() const;
+
+ private:
+  template <typename Values>
+  static constexpr char kKeyOf = 0;  // the address identifies the type `Values`
+
+  std::map<const char*, std::any> sections_;  // values of a section, by the key of their type
 };
 
 }  // namespace railweave

@@ -1,5 +1,5 @@
-// Errors as values. A Status is OK (and then costs nothing) or carries what failed, how far it reaches, and why.
-// Threads: const methods may be called from several threads at once; a Status is cheap to copy.
+// Errors as values. A Status is OK, which costs nothing, or has the error's code, scope and message.
+// Threads: const methods may be called from several threads at once. Copies are cheap: they share one allocation.
 #pragma once
 
 #include <cassert>
@@ -16,21 +16,21 @@ enum class Code {
   invalid_config,    // a RAILWEAVE_* or NCCL_* value is ill-formed or names nothing
   truncated,         // a send was larger than its receive, or ranks called operations that differ
   cancelled,         // aborted, deregistered or closed by this side
-  remote,            // the peer failed, was lost, or spoke nonsense
-  left,              // the peer closed its end, or said goodbye: it wants nothing more, and is lost only to who does
+  remote,            // the peer failed, was lost, or sent malformed data
+  left,              // the peer closed its end or sent GOODBYE; an error only for requests that still need the peer
   system,            // a system call failed
   timed_out,
   exhausted,  // a stated bound was reached (descriptors, streams, memory)
-  internal,   // a promise of our own code was broken
+  internal,   // an invariant of this library is broken, or a forked child used its parent's engine
 };
 
-// How far an error reaches: it fails exactly what this contains.
+// How far an error reaches: everything inside the named object fails, and nothing else.
 enum class Scope { request, stream, lane, session, engine };
 
 class [[nodiscard]] Status {
  public:
   Status() = default;  // OK
-  // `message` names the thing, what was found and what was expected. `system_errno` is 0 where no system call failed.
+  // `message` names the thing, the value found and the value expected. `system_errno`: 0 where no system call failed.
   Status(Code code, Scope scope, std::string message, int system_errno = 0)
       : cause_(std::make_shared<const Cause>(Cause{code, scope, system_errno, std::move(message)})) {}
 
@@ -53,7 +53,7 @@ class [[nodiscard]] Status {
   std::shared_ptr<const Cause> cause_;
 };
 
-// A value or the Status that says why there is none.
+// A value, or the Status that says why there is no value.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -1,4 +1,4 @@
-// Units as types: a bare integer never says what it counts.
+// Types that carry their unit, because a bare integer does not say what it counts.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,8 @@ namespace railweave {
 
 using Nanos = std::chrono::nanoseconds;
 
-// Marks time points of CLOCK_MONOTONIC (or of a simulator's virtual clock): never wall time, never across hosts.
+// Clock tag for time points of CLOCK_MONOTONIC or of a simulator's virtual clock: never wall time, never comparable
+// across hosts.
 struct Monotonic {
   using duration = Nanos;
   using rep = Nanos::rep;
@@ -27,7 +28,7 @@ struct Rate {
   }
   constexpr double megabits() const { return bytes_per_s * 8 / 1e6; }
   constexpr double bytes_in(Nanos t) const { return bytes_per_s * double(t.count()) / 1e9; }
-  // Time to carry `bytes`; one hour when the rate is zero, so that sums stay finite.
+  // Time to carry `bytes`; one hour at most, also when the rate is zero, so that sums stay finite.
   constexpr Nanos time_for(double bytes) const {
     constexpr double kNever = 3600e9;
     const double ns = bytes_per_s > 0 ? bytes * 1e9 / bytes_per_s : kNever;

@@ -1,2 +1,2 @@
-"""Acceptance figures: ours and the raw yardstick in alternation in one lab, medians, verdicts.
-Standard library only."""
+"""Acceptance figures: runs our programs and the raw yardstick alternately in one lab, takes medians, gives verdicts.
+Uses the standard library only."""

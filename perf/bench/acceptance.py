@@ -1,4 +1,4 @@
-"""Reading perf/acceptance.json. Its own keys are explained in docs/internals/bench.md."""
+"""Reads perf/acceptance.json. docs/internals/bench.md explains its keys."""
 from __future__ import annotations
 
 import json
@@ -17,8 +17,8 @@ class Check:
     name: str
     formula: str
     bound: str
-    yardstick: bool  # checks the raw figure, without which the others say nothing
-    sizes: tuple[int, ...] = ()  # the formula must keep the bound at each; empty: it has no sizes
+    yardstick: bool  # checks the raw figure; the other checks mean nothing if it fails
+    sizes: tuple[int, ...] = ()  # sizes at which the formula must keep the bound; empty: the formula has no sizes
 
 
 @dataclass(frozen=True)
@@ -27,18 +27,18 @@ class Case:
     name: str  # 2x2/host
     what: str
     lab: list[str]  # options of `tools/lab run`
-    # Name to {"argv", "environment", "key", "ranks", "before", "after"}; run in this order, in alternation.
+    # Name to {"argv", "environment", "key", "ranks", "before", "after"}. Sides run in this order, alternately.
     sides: dict[str, dict]
     values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}, {"side", "over", "path"}
     checks: list[Check]
     runs: int
     timeout_s: float  # of one side of one run
-    build: str | None  # preset whose programs are run, where it is not release
+    build: str | None  # preset of the programs; None: release
     keep_series: bool
-    row: dict = field(default_factory=dict)  # of the table that made the case; see rows.py
-    is_pool: bool = False  # of the other cases of its id; see pooled.py
-    by_hand: bool = False  # measured only where it is named
-    skips: list[Check] = field(default_factory=list)  # the case counts as skipped where one of them holds
+    row: dict = field(default_factory=dict)  # row of the table that made the case; see rows.py
+    is_pool: bool = False  # combines the other cases of its id; see pooled.py
+    by_hand: bool = False  # measured only if named
+    skips: list[Check] = field(default_factory=list)  # the case counts as skipped if one of these holds
 
     @property
     def full_name(self) -> str:
@@ -46,13 +46,13 @@ class Case:
 
 
 def _bytes(text: str) -> int:
-    """"8", "64K", "256M"."""
+    """Parses "8", "64K" or "256M" to bytes."""
     shift = {"K": 10, "M": 20, "G": 30}.get(text[-1])
     return int(text[:-1]) << shift if shift else int(text)
 
 
 def _powers(text: str | None) -> tuple[int, ...]:
-    """"8..4K": the least, and every power of two times it up to the greatest. Raises ValueError."""
+    """Parses "8..4K": the least size and its multiples by powers of two up to the greatest. Raises ValueError."""
     if text is None:
         return ()
     least, greatest = (_bytes(part) for part in text.split(".."))
@@ -74,7 +74,7 @@ def _case(entry: dict, defaults: dict) -> Case:
 
 
 def _validate(case: Case) -> None:
-    """A formula that names no value, or a value of no side, shows here and not after an hour of measuring."""
+    """Finds a formula with an unknown value, or a value of an unknown side, before an hour of measuring."""
     for name, value in case.values.items():
         if case.is_pool:
             if value["take"] not in pooled.kTakes:
@@ -96,14 +96,14 @@ def _validate(case: Case) -> None:
 
 
 def load(path: Path = kFile) -> list[Case]:
-    """Raises ValueError, KeyError, OSError."""
+    """Reads all cases. Raises ValueError, KeyError, OSError."""
     data, table = json.loads(path.read_text()), rows.load()
     return [_case(entry, data["defaults"]) for template in data["cases"] for entry in rows.expanded(template, table)]
 
 
 def choose(cases: list[Case], wanted: list[str]) -> list[Case]:
-    """`A1` is all its cases, `A1/2x2/host` one; without a name all that are not by hand.
-    Raises LookupError for a name that is none."""
+    """Returns all cases of `A1`, the one case `A1/2x2/host`, or without a name all cases that are not by hand. Raises
+    LookupError for an unknown name."""
     if not wanted:
         return [case for case in cases if not case.by_hand]
     for name in wanted:

@@ -20,7 +20,7 @@ Exit status: 1 if anything failed, 2 for a bad command line. Leave the machine a
 
 
 class Progress:
-    """One line that is rewritten on a terminal; one line per case elsewhere."""
+    """A line that is rewritten on a terminal; elsewhere one line per case."""
 
     def __init__(self, head: str, total: int) -> None:
         self._head, self._total, self._count, self._tty = head, total, 0, sys.stderr.isatty()
@@ -69,7 +69,7 @@ def _show(outcome: Outcome) -> None:
 
 
 def _measure_one(case: Case, args: argparse.Namespace, before: list[tuple[Outcome, int]]) -> tuple[Outcome, int]:
-    """`before`: the cases of the same id that were measured already."""
+    """`before`: cases of the same id that are already measured."""
     runs = args.runs or case.runs
     if case.is_pool:
         outcome = pool(case, [outcome for outcome, _ in before])
@@ -83,7 +83,7 @@ def _measure_one(case: Case, args: argparse.Namespace, before: list[tuple[Outcom
 
 
 def _measure_all(cases: list[Case], args: argparse.Namespace, folder: Path | None) -> list[Outcome]:
-    """Each id's results are written to `folder` as soon as they are there."""
+    """Writes each id's results to `folder` as soon as the id is measured."""
     outcomes: list[Outcome] = []
     for name, group in itertools.groupby(cases, lambda case: case.id):
         where = results.circumstances()

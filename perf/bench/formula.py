@@ -1,4 +1,4 @@
-"""Arithmetic on named values, and bounds. A formula is data in acceptance.json, never Python that is executed."""
+"""Arithmetic on named values, and bounds. A formula is data in acceptance.json and is never executed as Python."""
 from __future__ import annotations
 
 import ast
@@ -15,11 +15,11 @@ _COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 
 
 class FormulaError(ValueError):
-    """Names the formula or bound and what is wrong with it."""
+    """The message names the formula or bound and the error in it."""
 
 
 def evaluate(formula: str, values: dict[str, float]) -> float:
-    """Numbers, names of `values`, + - * / ( ), min(...), max(...). Raises FormulaError."""
+    """Evaluates numbers, names of `values`, + - * / ( ), min(...), max(...). Raises FormulaError."""
 
     def walk(node: ast.expr) -> float:
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):

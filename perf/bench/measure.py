@@ -1,8 +1,7 @@
-"""One case from lab to verdict: run all sides in alternation, take the values, their medians, the checks.
+"""One case from lab to verdict: runs all sides alternately, takes the values, their medians and the checks.
 
-Runs in which the machine's host took too much of the cores are repeated; of each side the calmest count, chosen by what
-was taken and never by what they say.
-"""
+Repeats runs in which the machine's host took too much of the cores. The calmest runs of each side count. Runs are
+chosen by the stolen time and never by their results."""
 from __future__ import annotations
 
 import json
@@ -23,24 +22,25 @@ from .programs import command, missing
 from .values import OF_PAIRS, NoValue, Sized, median, of_pairs, take, without_series
 
 kRoot = Path(__file__).resolve().parents[2]
-_MOST_RUNS = 3  # times those asked for
-_PATIENCE_S = 60.0  # to wait for a calm host, before each lab
-_FAILED_STEP = re.compile(r"(\S+): rank \d+ (?:ended with status|is alone)")  # as lab.steps says it
+_MOST_RUNS = 3  # times the requested runs
+_PATIENCE_S = 60.0  # for a calm host, before each lab
+_FAILED_STEP = re.compile(r"(\S+): rank \d+ (?:ended with status|is alone)")  # in the words of lab.steps
 
 
 @dataclass
 class Outcome:
-    """verdict: PASS, FAIL or SKIP; `reason` says why where it is not PASS."""
+    """verdict: PASS, FAIL or SKIP. `reason`: why not PASS."""
 
     case: Case
     verdict: str
     reason: str = ""
-    # Name to {"median", "samples"}, each a number or by size; of pairs also OF_PAIRS.
+    # Name to {"median", "samples"}, each a number or by size; for pairs also OF_PAIRS.
     values: dict[str, dict] = field(default_factory=dict)
     checks: list[dict] = field(default_factory=list)
     raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
-    stolen: dict[str, list[float]] = field(default_factory=dict)  # side to what the host took of the cores, run by run
-    counted: dict[str, list[int]] = field(default_factory=dict)  # side to the runs that `values` are of
+    stolen: dict[str, list[float]] = field(default_factory=dict)  # side to the share of the cores that the host took,
+                                                                  # run by run
+    counted: dict[str, list[int]] = field(default_factory=dict)  # side to the numbers of the runs that `values` use
 
 
 def _environment(side: dict, key: Path) -> dict[str, str]:
@@ -48,8 +48,8 @@ def _environment(side: dict, key: Path) -> dict[str, str]:
 
 
 def steps(case: Case, programs: Path, runs: dict[str, range], key: Path) -> list[dict]:
-    """Side by side: ours, raw, ours, raw, so that what the machine does meanwhile touches both. `runs`: side to the
-    numbers of the runs to be made. `key`: the file for sides that have a key."""
+    """Returns the steps in alternation (ours, raw, ours, raw), so that other load on the machine affects both sides.
+    `runs`: side to the numbers of the runs to make. `key`: the key file for sides that have a key."""
     made = []
     for turn in range(max(map(len, runs.values()))):
         for side in (side for side in case.sides if turn < len(runs[side])):
@@ -71,8 +71,8 @@ def _missing(case: Case, programs: Path) -> str | None:
 
 
 def _logs(folder: Path, said: str) -> str:
-    """What all ranks of the steps that failed said; of every step, where the lab does not say which.
-    Removes the others' logs."""
+    """Returns the logs of all ranks of the failed steps, or of every step if the lab does not name them. Removes the
+    other logs."""
     failed = set(_FAILED_STEP.findall(said))
     for log in folder.glob("*.log") if failed else []:
         if log.name.partition(".")[0] not in failed:
@@ -86,7 +86,7 @@ def _collect(runs: dict[str, int], folder: Path) -> dict[str, list]:
 
 
 class _Stolen:
-    """What the host took in each run, seen from the moments at which steps begin."""
+    """Records the host's share in each run, from the moments at which steps begin."""
 
     def __init__(self, sides: Iterable[str], show: Callable[[str], None]) -> None:
         self.by_side: dict[str, list[float]] = {side: [] for side in sides}
@@ -98,14 +98,14 @@ class _Stolen:
         self._show(step)
 
     def end(self) -> None:
-        """Of the step that is going on; none is any more."""
+        """Ends the record of the current step."""
         now = host.Cores.now()
         if self._side is not None:
             self.by_side[self._side].append(round(now.stolen_since(self._before), 3))
         self._side, self._before = None, now
 
     def missing(self, runs: int) -> dict[str, range]:
-        """Side to the numbers of the runs that are still to be made, so that `runs` of them are calm."""
+        """Returns side to the numbers of the runs still to make, so that `runs` of them are calm."""
         due = {}
         for side, stolen in self.by_side.items():
             calm = sum(share <= host.kCalm for share in stolen)
@@ -114,13 +114,13 @@ class _Stolen:
 
 
 def calmest(stolen: list[float], runs: int) -> list[int]:
-    """The numbers of those in which the host took least, the earlier first."""
+    """Returns the numbers of the runs with the least stolen time, in order. Prefers earlier ones."""
     return sorted(sorted(range(len(stolen)), key=lambda number: stolen[number])[:runs])
 
 
 def _in_labs(case: Case, programs: Path, runs: int, folder: Path, stolen: _Stolen) -> tuple[int, str]:
     """Runs until `runs` of each side were calm, or _MOST_RUNS times as many were made. Returns a failed lab's status
-    and what was said, or 0. Raises NoNamespaces."""
+    and output, or 0. Raises NoNamespaces."""
     key = folder / "key"
     key.touch(mode=0o600)
     key.write_text(secrets.token_hex())
@@ -137,7 +137,7 @@ def _in_labs(case: Case, programs: Path, runs: int, folder: Path, stolen: _Stole
 
 
 def _at_size(medians: dict[str, float | Sized], size: int) -> dict[str, float]:
-    """What the names of a formula stand for at one size; those without a figure of it are left out."""
+    """Returns the values of a formula's names at one size. Leaves out names without a figure at the size."""
     at = {name: value.get(str(size)) if isinstance(value, dict) else value for name, value in medians.items()}
     return {"size": float(size), **{name: value for name, value in at.items() if value is not None}}
 
@@ -154,7 +154,7 @@ def _check(check: Check, medians: dict[str, float | Sized]) -> dict:
 
 
 def _value(spec: dict, raw: dict[str, list], counted: dict[str, list[int]]) -> dict:
-    """Of the runs that count; a pair counts where both of it do. Raises NoValue."""
+    """Returns a value from the runs that count. A pair counts if both of its runs do. Raises NoValue."""
     sides = [spec["side"], spec["over"]] if "over" in spec else [spec["side"]]
     numbers = sorted(set.intersection(*(set(counted[side]) for side in sides)))
     samples = [[take(raw[side][number], spec) for number in numbers] for side in sides]
@@ -179,7 +179,7 @@ def _judge(outcome: Outcome) -> None:
 
 
 def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> Outcome:
-    """Never raises for what the programs do: a crash is a FAIL with the end of their output."""
+    """Measures one case. Never raises for a program's failure: a crash is a FAIL with the end of the output."""
     programs = (kRoot / "build" / case.build if case.build else build) / "bin"
     if reason := _missing(case, programs):
         return Outcome(case, "SKIP", reason)
@@ -206,7 +206,7 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
 
 
 def pool(case: Case, others: list[Outcome]) -> Outcome:
-    """What the runs of the other cases of its id come to together. SKIP where none was measured."""
+    """Combines the runs of the other cases of its id. SKIP if none was measured."""
     outcome = Outcome(case, "FAIL")
     try:
         for name, spec in case.values.items():

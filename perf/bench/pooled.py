@@ -1,9 +1,8 @@
-"""Figures of several cases together. A case of acceptance.json with `pool` measures nothing: it takes the runs of the
-other cases of its id that were measured just before. Pure.
+"""Figures of several cases together. A case of acceptance.json with `pool` measures nothing: its values come from the
+other cases of its id, measured just before. Pure.
 
-A value is {"path": into the first run of "side", "take": "median" | "p99" | "max" | "min" | "sum"}, of every case whose
-row has what "where" says: {"told": true}.
-"""
+A value is {"path": into the first run of "side", "take": "median" | "p99" | "max" | "min" | "sum"}. It covers every
+case whose row has the contents of "where", such as {"told": true}."""
 from __future__ import annotations
 
 import math
@@ -19,8 +18,8 @@ kTakes: dict[str, Callable[[list[float]], float]] = {
 
 
 def samples(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> dict[str, float]:
-    """By the row's name. `runs`: of each case its row, and side to the JSON of its runs.
-    Raises NoValue where no case has the figure."""
+    """Returns the figures by the row's name. `runs`: for each case its row, and side to the JSON of its runs. Raises
+    NoValue if no case has the figure."""
     found = {row["name"]: at_path(raw[spec["side"]][0], spec["path"]) for row, raw in runs
              if _fits(row, spec.get("where", {})) and raw.get(spec["side"])}
     if not found:
@@ -29,7 +28,7 @@ def samples(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> dict[str, f
 
 
 def value(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> dict:
-    """As an Outcome has it, and under "at" the row that has the figure, where one has. Raises NoValue."""
+    """Returns a value as in Outcome, with the row of the figure under "at" if one row has it. Raises NoValue."""
     found = samples(spec, runs)
     taken = kTakes[spec["take"]](list(found.values()))
     at = next((name for name, figure in found.items() if figure == taken), None) if spec["take"] != "sum" else None

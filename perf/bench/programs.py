@@ -1,4 +1,4 @@
-"""What a side's first word stands for: a program of the build, or something of others to measure against."""
+"""Maps a side's first word to a program: one of the build, or another library's to compare with."""
 from __future__ import annotations
 
 import os
@@ -9,34 +9,34 @@ from pathlib import Path
 _PERF = Path(__file__).resolve().parent.parent
 _VENV_PYTHON = _PERF.parent / ".venv" / "bin" / "python"
 _MPI_STEP = _PERF / "bench/compare" / "mpi_step.py"
-# Programs that need torch: where in perf, and their first options.
+# Programs that need torch: path in perf, and first options.
 _WITH_TORCH = {"gloo_perf": ("bench/compare/torch_perf.py", "--backend", "gloo"),
                "torch_perf": ("bench/compare/torch_perf.py", "--backend", "railweave"),
                "urgent_perf": ("bench/compare/urgent_perf.py",), "step_perf": ("bench/steps/step_perf.py",),
                "policy_perf": ("bench/steps/policy_perf.py",), "slow_rail_perf": ("bench/steps/slow_rail_perf.py",),
                "disturbed_perf": ("bench/steps/disturbed_perf.py",)}
-# Programs of both ends, and of one that starts both: where in perf.
+# Programs of both ends, and one that starts both: path in perf.
 _OF_BOTH_ENDS = {"rail_loss_perf": "bench/faults/rail_loss_perf.py", "peer_loss_perf": "bench/faults/peer_loss_perf.py",
                  "incast_perf": "bench/incast/incast_perf.py", "sharing_perf": "bench/incast/sharing_perf.py",
                  "instructions_perf": "bench/compare/instructions_perf.py",
                  "share_perf": "bench/hosts/share_perf.py", "false_alarm_perf": "bench/hosts/false_alarm_perf.py",
                  "connect_loss_perf": "bench/hosts/connect_loss_perf.py",
                  "many_ranks_perf": "bench/hosts/many_ranks_perf.py"}
-# What of the build each of these runs; they take --programs.
+# Programs of the build that each of these runs; they take --programs.
 _RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",),
                "incast_perf": ("net_perf", "raw_tcp"), "sharing_perf": ("net_perf", "raw_tcp"),
                "instructions_perf": ("net_perf",), "share_perf": ("net_perf", "raw_tcp"),
                "false_alarm_perf": ("net_perf",), "connect_loss_perf": ("net_perf",),
                "many_ranks_perf": ("alltoall_perf",),
                "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}
-# Programs with the collectives built in: of another commit the program itself is run.
-# The others take that commit's plugin.
+# Programs with the collectives built in. For another commit that commit's program runs; the other programs take that
+# commit's plugin instead.
 _OF_COLLECTIVES = {"all_gather_perf", "all_reduce_perf", "alltoall_perf", "broadcast_perf", "gather_perf",
                    "reduce_perf", "reduce_scatter_perf", "scatter_perf", "sendrecv_perf"}
 
 
 def command(argv: list[str], programs: Path, environment: dict[str, str] | None = None) -> list[str]:
-    """To be run once per rank; `programs` is the folder of the build's."""
+    """Returns the command to run once per rank. `programs`: the folder of the build's programs."""
     if environment:
         return ["env", *(f"{name}={value}" for name, value in environment.items()), *command(argv, programs)]
     name, rest = argv[0], argv[1:]
@@ -60,12 +60,12 @@ def command(argv: list[str], programs: Path, environment: dict[str, str] | None 
 
 
 def _package(programs: Path) -> Path:
-    """Where the preset torch leaves the Python package, beside the build of `programs`."""
+    """Returns the Python package of the preset torch, beside the build of `programs`."""
     return programs.parent.parent / "torch" / "python"
 
 
 def _build_of(commit: str) -> Path:
-    """Where tools/build-commit leaves it."""
+    """Returns the folder in which tools/build-commit leaves a commit's build."""
     return _PERF.parent / "build" / "commits" / commit / "build" / "release"
 
 
@@ -78,7 +78,7 @@ def _has_torch() -> bool:
 
 
 def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
-    """Why it cannot be run, and what would help; None if it can."""
+    """Returns why the program cannot be run, and a remedy; None if it can."""
     if name == "iperf3":
         return None if shutil.which("iperf3") else "iperf3 is not there"
     name, _, commit = name.partition("@")

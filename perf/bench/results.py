@@ -24,12 +24,13 @@ def _cpu() -> str:
 
 
 def settings() -> dict[str, str]:
-    """Of ours, in the environment: they change what is measured."""
+    """Returns our settings in the environment, which change what is measured."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("RAILWEAVE_")}
 
 
 def circumstances() -> dict:
-    """What a figure means nothing without. `dirty`: the working tree differs from `commit` (results aside)."""
+    """Returns the circumstances that a figure depends on. `dirty`: the working tree differs from `commit` (results
+    aside)."""
     memory_kib = int(Path("/proc/meminfo").read_text().split()[1])
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -54,12 +55,13 @@ def _case(outcome: Outcome, runs: int) -> dict:
 
 
 def _verdict(verdicts: set[str]) -> str:
-    """FAIL if one failed; SKIP only if all were skipped."""
+    """Returns FAIL if one case failed, and SKIP only if all were skipped."""
     return "FAIL" if "FAIL" in verdicts else "PASS" if "PASS" in verdicts else "SKIP"
 
 
 def write(folder: Path, name: str, outcomes: list[tuple[Outcome, int]], where: dict) -> Path:
-    """Cases measured before and not now stay only if commit and settings are the same. Returns the file's path."""
+    """Writes results. Cases that were not measured now stay only if commit and settings are the same. Returns the
+    file's path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
     cases = {case["case"]: case for case in _earlier(path, where)}
@@ -67,7 +69,7 @@ def write(folder: Path, name: str, outcomes: list[tuple[Outcome, int]], where: d
     verdict = _verdict({case["verdict"] for case in cases.values()})
     data = {"id": name, "verdict": verdict, **where, "cases": list(cases.values())}
     partial = path.with_suffix(".part")
-    # Paths from the root: the file is committed.
+    # Paths are written from the root: the file is committed.
     partial.write_text(json.dumps(data, indent=1).replace(f"{kRoot}/", "") + "\n")
     partial.replace(path)
     return path

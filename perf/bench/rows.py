@@ -1,6 +1,6 @@
-"""Cases that a table makes: one of each row. In a case of acceptance.json `rows` names a list of perf/real_hosts.json
-or is the list itself, and "$rails" in its words and formulas stands for the row's "rails". The row's own "lab" options
-come behind the case's. Pure but for reading the table."""
+"""Cases that a table makes, one for each row. In a case of acceptance.json `rows` names a list of perf/real_hosts.json
+or is the list itself, and "$rails" in its words and formulas means the row's "rails". The row's own "lab" options
+follow the case's. Pure but for reading the table."""
 from __future__ import annotations
 
 import json
@@ -12,13 +12,13 @@ kTable = Path(__file__).resolve().parent.parent / "real_hosts.json"
 
 
 def load(path: Path = kTable) -> dict[str, list[dict]]:
-    """Raises OSError, ValueError."""
+    """Reads the table. Raises OSError, ValueError."""
     return json.loads(path.read_text())
 
 
 def expanded(entry: dict, table: dict[str, list[dict]]) -> list[dict]:
-    """The entry itself, or one of each row, which then knows it as "row".
-    Raises KeyError for a list or a word that the table lacks."""
+    """Returns the entry itself, or one for each row with the row as "row". Raises KeyError for a list or a word that
+    the table lacks."""
     if "rows" not in entry:
         return [entry]
     rows = entry["rows"]

@@ -1,4 +1,4 @@
-"""Taking a figure out of a program's JSON: by path, by path for every size, or as the rate within a window of its time
+"""Takes a figure out of a program's JSON: by path, by path for every size, or as the rate within a window of its time
 series."""
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from bench.steps.paired import paired_ratio, ratios_of, strays
 
-Sized = dict[str, float]  # a figure of each size in bytes
+Sized = dict[str, float]  # a figure for each size in bytes
 
 
 class NoValue(LookupError):
-    """The JSON lacks what acceptance.json asks for; the message names it."""
+    """The JSON lacks a value that acceptance.json asks for. The message names the value."""
 
 
 def at_path(data: Any, path: str) -> float:
-    """`results.-1.cpu.machine_s_per_gb`: keys and list positions. Raises NoValue."""
+    """Returns the number at `results.-1.cpu.machine_s_per_gb`: keys and list positions. Raises NoValue."""
     here = data
     for part in path.split("."):
         try:
@@ -28,11 +28,10 @@ def at_path(data: Any, path: str) -> float:
 
 
 def rate_after_event(data: dict, after_s: float) -> float:
-    """Gb/s of payload that rank 1 received from `after_s` after the first event to the end of the block.
-    Raises NoValue.
+    """Returns Gb/s of payload that rank 1 received from `after_s` after the first event to the end of the block. Raises
+    NoValue.
 
-    The ranks' clocks are one (CLOCK_MONOTONIC of one machine), their zeros are not.
-    """
+    The ranks share one clock (CLOCK_MONOTONIC of one machine), but not its zero."""
     try:
         sender, receiver = data["results"][0]["ranks"]
         event = data["results"][0]["events"][0]
@@ -50,7 +49,7 @@ def rate_after_event(data: dict, after_s: float) -> float:
 
 
 def by_size(data: dict, path: str, scale: float, size_factor: int) -> Sized:
-    """What `path` leads to in every entry of "results" that has a size; its size times `size_factor`.
+    """Returns the number at `path` in every entry of "results" with a size, whose size is multiplied by `size_factor`.
     Raises NoValue."""
     found = {str(entry["size"] * size_factor): at_path(entry, path) * scale
              for entry in data.get("results", []) if entry.get("size")}
@@ -60,7 +59,7 @@ def by_size(data: dict, path: str, scale: float, size_factor: int) -> Sized:
 
 
 def take(data: dict, spec: dict) -> float | Sized:
-    """One entry of a case's "values". Raises NoValue."""
+    """Returns one entry of a case's "values". Raises NoValue."""
     if "rate_after_event_s" in spec:
         return rate_after_event(data, spec["rate_after_event_s"])
     scale = spec.get("scale", 1.0)
@@ -69,12 +68,12 @@ def take(data: dict, spec: dict) -> float | Sized:
     return at_path(data, spec["path"]) * scale
 
 
-OF_PAIRS = ("low", "high", "down", "up")  # that a formula may name: NAME_low, ...
+OF_PAIRS = ("low", "high", "down", "up")  # suffixes that a formula may use: NAME_low, ...
 
 
 def of_pairs(upper: list[float], lower: list[float]) -> dict[str, Any]:
-    """What was measured by turns, as ratios: the samples, their median, "low" and "high" of its 95 % interval, and
-    strays(). Raises NoValue where there is no interval."""
+    """Returns paired measurements as ratios: the samples, their median, "low" and "high" of its 95 % interval, and
+    strays(). Raises NoValue if there is no interval."""
     ratio = paired_ratio(upper, lower)
     if ratio["low"] is None:
         raise NoValue(f"of {len(upper)} pairs there is no interval")
@@ -83,7 +82,7 @@ def of_pairs(upper: list[float], lower: list[float]) -> dict[str, Any]:
 
 
 def median(samples: list[float] | list[Sized]) -> float | Sized:
-    """Of figures by size: size by size, of the sizes that all have."""
+    """Returns the median. For figures by size: size by size, for the sizes that all samples have."""
     if not isinstance(samples[0], dict):
         return statistics.median(samples)
     sizes = [size for size in samples[0] if all(size in sample for sample in samples)]
@@ -91,7 +90,7 @@ def median(samples: list[float] | list[Sized]) -> float | Sized:
 
 
 def without_series(data: Any) -> Any:
-    """The same without time series, which are long; every other raw figure stays."""
+    """Returns the data without time series, which are long. Every other raw figure stays."""
     if isinstance(data, dict):
         return {key: without_series(value) for key, value in data.items() if key != "series"}
     return [without_series(value) for value in data] if isinstance(data, list) else data

@@ -1,4 +1,4 @@
-"""A step's collectives without its compute."""
+"""Times a step's collectives without its compute."""
 from __future__ import annotations
 
 import time
@@ -12,8 +12,8 @@ _REPEATS = 3
 
 
 def seconds(operations: list[dict[str, Any]]) -> float:
-    """That they take on the default group, all issued at once, on memory that has been touched: the median of three. Of
-    each "name" ("all-gather", "reduce-scatter") and "bytes" (of the tensor that has all ranks' parts) are read."""
+    """Returns the time of the operations on the default group, all issued at once, on touched memory: the median of
+    three. Reads "name" ("all-gather", "reduce-scatter") and "bytes" (of the tensor with all ranks' parts) of each."""
     ranks, memory = dist.get_world_size(), []
     for operation in operations:
         whole = torch.ones(operation["bytes"] // 4)

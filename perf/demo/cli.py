@@ -37,7 +37,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 
 
 class _Bars:
-    """A bar for each training: step, loss, tokens per second."""
+    """A progress bar for each training: step, loss, tokens per second."""
 
     def __init__(self, console: Any) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -67,7 +67,7 @@ def _title(outcome: Outcome) -> str:
 
 
 def _prepare(out: Path) -> None:
-    """Told before the minutes of work: raises DemoError where nothing can be written."""
+    """Makes the folder before the minutes of work. Raises DemoError if nothing can be written there."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()
@@ -94,7 +94,7 @@ def _report(outcome: Outcome, plan: training.Plan, out: Path, console: Any) -> N
 
 
 def main(argv: list[str]) -> int:
-    """Exit status: 1 if a training failed or the losses differ, 2 for a bad command line."""
+    """Returns the exit status: 1 if a training failed or the losses differ, 2 for an invalid command line."""
     args = _parse(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 
 class Follower(threading.Thread):
-    """Tells of each line that is appended to a file."""
+    """Calls `show` with each line that is appended to a file."""
 
     def __init__(self, path: Path, show: Callable[[dict[str, Any]], None]) -> None:
         super().__init__(daemon=True)

@@ -20,7 +20,7 @@ class Shape:
 
 
 class Block(nn.Module):
-    """[batch, length, width] to the same."""
+    """Maps [batch, length, width] to the same shape."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """Bytes [batch, length] to scores of the next one [batch, length, 256]."""
+    """Maps bytes [batch, length] to scores of the next byte [batch, length, 256]."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the demo's trainings measured, and whether they agree."""
+"""The measurements of the demo's trainings, and whether they agree."""
 from __future__ import annotations
 
 import math
@@ -9,13 +9,13 @@ from typing import Any, Callable
 RANKS = 2
 TITLES = {"alone": "no communication", "gloo": "Gloo, both rails", "railweave": "railweave",
           "overlap": "railweave, overlapped"}
-_BUSY_THREADS = 2  # of a rank, overlapped: one computes, one makes progress
-LOSS_TOLERANCE = 1e-4  # between Gloo's order of adding and ours, over all steps
+_BUSY_THREADS = 2  # of an overlapped rank: one computes, one makes progress
+LOSS_TOLERANCE = 1e-4  # for the different orders of addition of Gloo and railweave, over all steps
 
 
 @dataclass
 class Training:
-    """What rank 0 measured. Of the steps, all but the first (which records the order of layers)."""
+    """Rank 0's measurements. Medians leave out the first step, which records the order of layers."""
 
     variant: str
     parameters: int
@@ -42,7 +42,7 @@ class Training:
         return self.median_of(lambda step: step["seconds"] - step["waited_s"])
 
     def rail_gbps(self, rail: str) -> float:
-        """Received over the rail, as a mean over the step. Over loopback: by both ranks."""
+        """Returns the mean rate received over the rail in a step. Over loopback: by both ranks."""
         return self.median_of(lambda step: step["received"].get(rail, 0) * 8e-9 / step["seconds"])
 
     @property
@@ -50,7 +50,7 @@ class Training:
         return list(self.steps[-1]["received"])
 
     def plain(self) -> dict[str, Any]:
-        """The figures that the table shows, and all that they are made of."""
+        """Returns the figures of the table and the data behind them."""
         return {"step_s": self.step_s, "waited_s": self.waited_s, "computed_s": self.computed_s,
                 "communication_s": self.communication_s,
                 "rail_gbps": {rail: self.rail_gbps(rail) for rail in self.rails}, "steps": self.steps}
@@ -68,12 +68,12 @@ class Outcome:
 
     @property
     def ratio(self) -> float:
-        """How long a step's collectives took without compute, in steps of compute alone."""
+        """Time of a step's collectives without compute, in steps of compute alone."""
         return self.trainings["railweave"].communication_s / self.trainings["alone"].step_s
 
     @property
     def disagreement(self) -> str:
-        """What is wrong with the losses; empty: nothing."""
+        """Error about the losses; empty: none."""
         gloo, plain, overlapped = (self.trainings[name].losses for name in ("gloo", "railweave", "overlap"))
         if plain != overlapped:
             return f"the losses with and without overlap differ: {plain} and {overlapped}"
@@ -84,7 +84,7 @@ class Outcome:
 
     @property
     def remark(self) -> str:
-        """Why compute is slower when overlapped, where this machine is the reason; empty: it is not."""
+        """Reason why compute is slower when overlapped, if this machine is the reason; else empty."""
         alone_s, overlapped_s = self.trainings["alone"].computed_s, self.trainings["overlap"].computed_s
         if self.cores >= RANKS * _BUSY_THREADS or overlapped_s <= alone_s:
             return ""

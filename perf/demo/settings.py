@@ -1,5 +1,4 @@
-"""Whether RAILWEAVE_* can be used as they are: a group of this process alone, made and left.
-Told before minutes of work."""
+"""Checks that RAILWEAVE_* are valid by making a group of this process alone. Runs before minutes of work."""
 from __future__ import annotations
 
 import os

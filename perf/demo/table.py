@@ -1,4 +1,4 @@
-"""The trainings side by side, as a table."""
+"""Prints the trainings side by side as a table."""
 from __future__ import annotations
 
 from rich import box

@@ -1,4 +1,4 @@
-"""Real text, on every machine that can run the demo: the sources of Python's standard library."""
+"""Real text that every machine with the demo has: the sources of Python's standard library."""
 from __future__ import annotations
 
 import sysconfig
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import torch
 
-_LEAST_BYTES = 1 << 16  # with less, the library's sources are not there
+_LEAST_BYTES = 1 << 16  # with less, the library's sources are missing
 _MOST_BYTES = 20 << 20
-_SEEDS_OF_A_STEP = 10_007  # more than there are ranks: no two draw the same
+_SEEDS_OF_A_STEP = 10_007  # more than the ranks: no two ranks draw the same
 
 
 def load() -> torch.Tensor:
-    """Bytes, uint8 [n], the same on every rank. Raises RuntimeError where there are no sources."""
+    """Returns bytes, uint8 [n], the same on every rank. Raises RuntimeError if there are no sources."""
     text = bytearray()
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         text += path.read_bytes()
@@ -24,7 +24,7 @@ def load() -> torch.Tensor:
 
 
 def batch(text: torch.Tensor, step: int, rank: int, sequences: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """This rank's part of a step: bytes and what follows each, int64 [sequences, length]."""
+    """Returns this rank's part of a step: bytes and their successors, int64 [sequences, length]."""
     random = torch.Generator().manual_seed(step * _SEEDS_OF_A_STEP + rank)
     begins = torch.randint(len(text) - length - 1, (sequences,), generator=random)
     pieces = torch.stack([text[begin:begin + length + 1] for begin in begins.tolist()]).long()

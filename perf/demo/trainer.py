@@ -73,13 +73,13 @@ def _watch(variant: str) -> Watch:
 
 
 def _rail_bytes() -> dict[str, int]:
-    """Received so far, by NIC."""
+    """Returns the bytes received so far, by NIC."""
     nics = os.environ.get("RWLAB_NICS", "lo").split(",")
     return {nic: int(Path(f"/sys/class/net/{nic}/statistics/rx_bytes").read_text()) for nic in nics}
 
 
 def _mean(variant: str, loss: torch.Tensor) -> float | None:
-    """Over the ranks; of one that is alone nothing was learned."""
+    """Returns the mean over the ranks; None for "alone", which learns nothing."""
     if variant == "alone":
         return None
     mean = loss.detach().clone()
@@ -126,5 +126,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    os.environ["GLOO_SOCKET_IFNAME"] = os.environ.get("RWLAB_NICS", "lo")  # whatever the shell names is not in the lab
+    os.environ["GLOO_SOCKET_IFNAME"] = os.environ.get("RWLAB_NICS", "lo")  # the shell's own value names interfaces
+                                                                           # outside the lab
     sys.exit(main())

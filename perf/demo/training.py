@@ -1,5 +1,5 @@
-"""Runs the demo's trainings in labs: first without any network, which says how long compute takes, then over rails
-whose rate makes communication as long."""
+"""Runs the demo's trainings in labs: first without any network, to measure compute, then over rails whose rate makes
+communication equally long."""
 from __future__ import annotations
 
 import json
@@ -26,17 +26,17 @@ _LEAST_RATE_MBIT = 10
 
 
 class DemoError(RuntimeError):
-    """A training failed; the message holds the end of what it said."""
+    """A training failed. The message has the end of its output."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """`ratio`: how long a step's communication takes on the rails, in steps of compute alone."""
+    """`ratio`: time of a step's communication on the rails, in steps of compute alone."""
 
     steps: int
     sequences: int
     ratio: float
-    package: Path  # the folder that holds the Python package
+    package: Path  # folder with the Python package
     loopback: bool
 
 
@@ -51,7 +51,7 @@ def _step(name: str, argv: list[str], timeout_s: float) -> dict[str, Any]:
 
 
 def _run(steps: list[dict[str, Any]], where: list[str], folder: Path, fell_back: Callable[[str], None]) -> None:
-    """Raises DemoError with the end of what the ranks said."""
+    """Runs the steps in a lab. Raises DemoError with the end of the ranks' output."""
     (folder / "steps.json").write_text(json.dumps({"steps": steps}))
     status, said = in_lab(where, folder / "steps.json", lambda _step: None, fell_back)
     if status != 0:
@@ -59,7 +59,7 @@ def _run(steps: list[dict[str, Any]], where: list[str], folder: Path, fell_back:
 
 
 def _check_settings(where: list[str], fell_back: Callable[[str], None]) -> None:
-    """Raises DemoError with what the ranks say of RAILWEAVE_*, before minutes of work."""
+    """Checks RAILWEAVE_* before minutes of work. Raises DemoError with the ranks' message."""
     with tempfile.TemporaryDirectory(prefix="railweave-demo-") as name:
         _run([_step("settings", [sys.executable, "-B", str(_SETTINGS)], _SETTINGS_TIMEOUT_S)], where, Path(name),
              fell_back)
@@ -81,13 +81,13 @@ def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeou
 
 
 def _bytes_received(parameters: int, ranks: int = RANKS, each_bytes: int = 4) -> float:
-    """By a rank in a step: two all-gathers and a reduce-scatter of all parameters."""
+    """Returns the bytes that a rank receives in a step: two all-gathers and a reduce-scatter of all parameters."""
     return 3 * parameters * each_bytes * (ranks - 1) / ranks
 
 
 def run(plan: Plan, show: Callable[[dict[str, Any]], None], fell_back: Callable[[str], None]) -> Outcome:
-    """Raises DemoError. `show` gets each training's steps as they end ({"variant", "step", "of", "loss", ...}),
-    `fell_back` why it all goes over loopback."""
+    """Runs the demo. Calls `show` for each step that ends ({"variant", "step", "of", "loss", ...}), and `fell_back`
+    with the reason if everything goes over loopback. Raises DemoError."""
     reasons: list[str] = []
 
     def note(reason: str) -> None:

@@ -1,8 +1,7 @@
-"""When the collectives of a training step were on their way, and when compute waited for them.
+"""Records when the collectives of a training step were in flight, and when compute waited for them.
 
-Torch's functions, and those that railweave.fsdp.overlap calls, are replaced by ones that tell. A collective that blocks
-is waited for from its call to its return.
-"""
+Replaces torch's functions, and those that railweave.fsdp.overlap calls, by recording ones. A collective that blocks
+counts as waited for from its call to its return."""
 from __future__ import annotations
 
 import time
@@ -17,7 +16,7 @@ import torch.distributed as dist
 
 @dataclass
 class Step:
-    """Times in seconds since the step began."""
+    """Times are in seconds since the step began."""
 
     seconds: float = 0.0
     waits: list[tuple[float, float]] = field(default_factory=list)
@@ -32,7 +31,7 @@ class Step:
 
 
 class _Told(dist.Work):
-    """A Work whose waits are seen."""
+    """A Work that records its waits."""
 
     def __init__(self, work: dist.Work, operation: dict[str, Any], watch: Watch) -> None:
         super().__init__()
@@ -45,11 +44,11 @@ class _Told(dist.Work):
         finally:
             end = self._watch.now()
             self._watch.step.waits.append((begin, end))
-            self._operation["end"] = self._operation["end"] or end  # its Future may come a little later
+            self._operation["end"] = self._operation["end"] or end  # its Future may complete a little later
 
 
 class Watch:
-    """Threads: those of the training; the ends of operations come on any."""
+    """Threads: those of the training. The ends of operations may come on any thread."""
 
     def __init__(self) -> None:
         self.step = Step()
@@ -66,7 +65,7 @@ class Watch:
         return self.step
 
     def functions(self, module: ModuleType, **titles: str) -> None:
-        """Has functions of `module` tell: their names, and what to call them."""
+        """Makes functions of `module` record. `titles`: function name to operation name."""
         for name, title in titles.items():
             setattr(module, name, self._telling(getattr(module, name), title))
 
@@ -85,7 +84,7 @@ class Watch:
             def over(_future: Any) -> None:
                 operation["end"] = operation["end"] or self.now()
 
-            with suppress(RuntimeError):  # some of Gloo's have no Future: then it ends when it is waited for
+            with suppress(RuntimeError):  # some of Gloo's works have no Future: the end is then recorded in wait()
                 work.get_future().add_done_callback(over)
             return _Told(work, operation, self)
 

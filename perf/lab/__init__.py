@@ -1,2 +1,2 @@
-"""The lab: hosts are network namespaces, NICs are veth pairs with tbf.
-Standard library only; one mechanism per file."""
+"""The lab: hosts are network namespaces, NICs are veth pairs with tbf. Uses the standard library only. Each file has
+one mechanism."""

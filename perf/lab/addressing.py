@@ -1,4 +1,4 @@
-"""Which address a NIC has, and by which gateway other subnets are reached. Pure."""
+"""Computes the addresses of NICs and their gateways to other subnets. Pure."""
 from __future__ import annotations
 
 import ipaddress
@@ -11,12 +11,12 @@ _MANAGEMENT_BITS = 16
 
 @dataclass(frozen=True)
 class Place:
-    """A NIC's place in one family."""
+    """A NIC's addressing in one family."""
 
     address: str
     prefix_bits: int
-    rail: str  # the prefix that all of the rail's addresses have
-    # The router's address on the other end, or the rail's; None: the hosts have no route beyond the subnet.
+    rail: str  # prefix that all of the rail's addresses share
+    # Address of the router at the other end, or of the rail's switch. None: no route leads beyond the subnet.
     gateway: str | None
 
     @property
@@ -25,26 +25,26 @@ class Place:
 
 
 def subnet_number(spec: Spec, host: int, nic: int) -> int:
-    """Disjoint subnets: NIC n is in subnet n modulo the smallest number of NICs, so that every NIC has a counterpart at
-    every host. Shared: one subnet. Routed: each NIC has a subnet of its own."""
+    """Returns the subnet's number. Disjoint: NIC n is in subnet n modulo the smallest number of NICs, so that every NIC
+    has a counterpart at every host. Shared: one subnet. Routed: each NIC has its own subnet."""
     if spec.wiring == "routed":
         return nic * spec.hosts + host
     return 0 if spec.subnets == "shared" else nic % min(spec.nics)
 
 
 def places(spec: Spec, host: int, nic: int) -> list[Place]:
-    """The addresses of a NIC: one per family that the lab has, IPv4 first."""
+    """Returns the addressing of a NIC: one entry per family of the lab, IPv4 first."""
     families = [6] if spec.ipv6 else [4, 6] if spec.dual_stack else [4]
     return [(_ipv6 if family == 6 else _ipv4)(spec, host, nic) for family in families]
 
 
 def management(host: int) -> Place:
-    """The address of a management interface."""
+    """Returns the addressing of a host's management interface."""
     return _place(f"10.76.0.{host + 1}", _MANAGEMENT_BITS, _MANAGEMENT_BITS, "10.76.255.254")
 
 
 def _number(spec: Spec, host: int, nic: int) -> int:
-    """The NIC's number in its disjoint subnet."""
+    """Returns the NIC's number in its disjoint subnet."""
     return 1 + host + spec.hosts * (nic // min(spec.nics))
 
 

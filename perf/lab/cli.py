@@ -16,7 +16,7 @@ bucket. `run` makes them, runs CMD once per host and removes everything again, h
 
 Namespaces need root. Without it `run` says so and goes over loopback (as with --loopback): no NICs, no rates."""
 
-_NO_PROGRAM = 127  # as a shell's
+_NO_PROGRAM = 127  # as a shell reports it
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -79,7 +79,7 @@ def _clean(_: argparse.Namespace) -> int:
 
 
 def main(argv: list[str]) -> int:
-    """Exit status; 2 for a bad command line."""
+    """Returns the exit status; 2 for an invalid command line."""
     args = _parser().parse_args(argv)
     try:
         return args.action(args)

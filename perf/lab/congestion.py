@@ -1,4 +1,4 @@
-"""TCP congestion control. A namespace may only use what the host's tcp_allowed_congestion_control lists."""
+"""TCP congestion control. A namespace may use only algorithms that the host's tcp_allowed_congestion_control lists."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,8 +13,8 @@ def _words(name: str) -> list[str]:
 
 
 def allow(cc: str) -> None:
-    """Adds `cc` to what this machine allows (host-wide, and left so: other labs may rely on it).
-    Raises CommandError."""
+    """Adds `cc` to the algorithms that this machine allows. The change is host-wide and stays, since other labs may
+    need it. Raises CommandError."""
     try:
         allowed = _words("tcp_allowed_congestion_control")
         if cc in allowed:
@@ -28,5 +28,5 @@ def allow(cc: str) -> None:
 
 
 def current() -> str:
-    """This namespace's default."""
+    """Returns this namespace's default algorithm."""
     return _words("tcp_congestion_control")[0]

@@ -1,9 +1,8 @@
-"""A second process that tears the lab down when the first one ends, whatever ends it: done, Ctrl-C, crash or SIGKILL.
+"""A second process that tears the lab down when the first one ends, for any cause: done, Ctrl-C, crash or SIGKILL.
 
-The lab holds a pipe and writes one line per session it starts ("+SID") and reaps ("-SID"). End of file is the order to
-tear down, so there is one teardown for every way to end. It kills only what is in those sessions, and what is left
-inside the lab's own namespaces.
-"""
+The lab holds a pipe and writes one line per session: "+SID" when started, "-SID" when reaped. End of file orders the
+teardown, so there is one teardown for every cause. The guardian kills only processes of those sessions and processes
+left in the lab's own namespaces."""
 from __future__ import annotations
 
 import os
@@ -16,17 +15,17 @@ from .plan import Plan
 from .state import Claim
 
 _GRACE_S = 2.0
-# What asks a lab to end; SIGALRM is its own timeout.
+# Signals that ask a lab to end. SIGALRM is its own timeout.
 kStopping = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
 class Guardian:
-    """Started before any namespace exists; close() tears down and waits for it."""
+    """Starts before any namespace exists. release() orders the teardown, wait() waits for its end."""
 
     def __init__(self, plan: Plan, claim: Claim) -> None:
         read_end, self._pipe = os.pipe2(os.O_CLOEXEC)
-        # Signals are blocked: one to the whole process group would end the guardian, too,
-        # before it has a session of its own.
+        # Signals are blocked: a signal to the whole process group would end the guardian too, before it has its own
+        # session.
         old = signal.pthread_sigmask(signal.SIG_BLOCK, kStopping)
         self._pid = os.fork()
         if self._pid == 0:
@@ -44,17 +43,17 @@ class Guardian:
         os.write(self._pipe, f"+{sid}\n".encode())
 
     def reaped(self, sid: int) -> None:
-        """To be called while `sid` cannot have been given to anyone else yet."""
+        """Records that a session is reaped. REQUIRES: the kernel cannot have reused `sid` yet."""
         os.write(self._pipe, f"-{sid}\n".encode())
 
     def release(self) -> None:
-        """Orders the teardown; wait() sees its end."""
+        """Orders the teardown. wait() waits for its end."""
         if self._pipe >= 0:
             os.close(self._pipe)
             self._pipe = -1
 
     def wait(self) -> bool:
-        """Whether everything was torn down."""
+        """Waits for the teardown. Returns whether everything was torn down."""
         return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1]) == 0
 
 
@@ -73,7 +72,8 @@ def _guard(pipe: int, plan: Plan, claim: Claim) -> None:
 
 
 def _living(sessions: set[int]) -> list[int]:
-    """Processes of these sessions; a rank may have put some into groups of their own. Without zombies."""
+    """Returns the living processes of these sessions, without zombies. A rank may have put some into other process
+    groups."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -98,7 +98,7 @@ def _end(sessions: set[int]) -> None:
     deadline = time.monotonic() + _GRACE_S
     while (left := _living(sessions)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    while left:  # until a look finds none: one may have forked between the look and its end
+    while left:  # until none is found: a process may fork while /proc is being read
         _signal(left, signal.SIGKILL)
         time.sleep(0.002)
         left = _living(sessions)
@@ -110,7 +110,7 @@ def _remove_namespaces(plan: Plan) -> None:
         if ns not in existing:
             continue
         try:
-            for pid in pids_in(ns):  # a process that left its group; it would keep the namespace and its NICs alive
+            for pid in pids_in(ns):  # left its process group; would keep the namespace and its NICs alive
                 os.kill(pid, signal.SIGKILL)
         except (CommandError, ProcessLookupError):
             pass

@@ -1,4 +1,4 @@
-"""Where ranks live and what they are told: in namespaces, or side by side on this machine (loopback)."""
+"""The places of ranks and their environment: in namespaces, or side by side on this machine (loopback)."""
 from __future__ import annotations
 
 import os
@@ -25,15 +25,15 @@ def _label(host: int, local: int, per_host: int) -> str:
 
 
 def _enter(ns: str, hostname: str, own_pids: bool) -> list[str]:
-    """`ip netns exec` also remounts /sys, so that /sys/class/net shows the namespace;
-    each host has its own host name."""
+    """Returns the command that enters a namespace. `ip netns exec` also remounts /sys, so that /sys/class/net shows the
+    namespace. Each host has its own host name."""
     unshare = ["unshare", "--uts"] + (["--pid", "--fork", "--kill-child", "--mount-proc"] if own_pids else [])
     script = 'echo "$0" > /proc/sys/kernel/hostname; exec "$@"'
     return ["ip", "netns", "exec", ns, *unshare, "sh", "-c", script, hostname]
 
 
 def namespace_ranks(plan: Plan, command: list[str], per_host: int, own_pids: bool) -> list[Rank]:
-    """One rank per host and local rank, in rank order."""
+    """Returns one rank per host and local rank, in rank order."""
     addresses = [",".join(nic.address for nic in host.nics) for host in plan.hosts]
     master = (plan.hosts[0].management or plan.hosts[0].nics[0].address).partition("/")[0]
     ranks = []
@@ -56,7 +56,8 @@ def namespace_ranks(plan: Plan, command: list[str], per_host: int, own_pids: boo
 
 
 def loopback_ranks(name: str, hosts: int, command: list[str], per_host: int, cc: str) -> list[Rank]:
-    """All ranks on this machine; host h is 127.0.h.1 of `lo`. `cc` reaches the plugin by its own variable only."""
+    """Returns ranks that all run on this machine; host h is 127.0.h.1 of `lo`. `cc` takes effect only through the
+    plugin's own variable."""
     addresses = [f"127.0.{host}.1" for host in range(hosts)]
     port = _free_ports(addresses[0])
     ranks = []
@@ -78,11 +79,10 @@ def loopback_ranks(name: str, hosts: int, command: list[str], per_host: int, cc:
 
 
 def _free_ports(address: str) -> int:
-    """The first of a run of free ports, one for each step of a measurement.
+    """Returns the first of a run of free ports, one for each step of a measurement.
 
-    Below those that the kernel gives to outgoing connections: one of these, closed a moment ago, would keep a step's
-    store from its port for a minute.
-    """
+    The ports are below those of outgoing connections. A port of an outgoing connection that closed a moment ago would
+    be unusable for a step's store for a minute."""
     first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for _ in range(100):
         port = random.randrange(_LOWEST_PORT, max(first_outgoing, _LOWEST_PORT + 2 * _PORTS) - _PORTS)

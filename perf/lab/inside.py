@@ -1,4 +1,4 @@
-"""What programs that measure in a lab, one rank each, begin and end with."""
+"""The common beginning and end of programs that measure in a lab, one process per rank."""
 from __future__ import annotations
 
 import argparse
@@ -12,13 +12,13 @@ _OF_THE_LAB = ("RWLAB", "RWLAB_PROGRAM", "RWLAB_NICS", "RWLAB_ADDRESSES")
 
 
 def parse_in_lab(parser: argparse.ArgumentParser, by: str = "tools/lab run") -> argparse.Namespace:
-    """The program's arguments. Exits with status 2, and says `by` what to run it,
-    where a variable that the lab sets is missing."""
+    """Parses the program's arguments. Exits with status 2, naming `by` as the command to use, if a variable of the lab
+    is missing."""
     return _parse(parser, (*_OF_A_RANK, *_OF_THE_LAB), by)
 
 
 def parse_as_rank(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """The same of a program that needs no lab: torchrun may be who says which rank it is."""
+    """Parses the arguments of a program that needs a rank but no lab; torchrun may start it."""
     return _parse(parser, _OF_A_RANK, "tools/lab run or torchrun")
 
 
@@ -30,7 +30,8 @@ def _parse(parser: argparse.ArgumentParser, names: tuple[str, ...], by: str) -> 
 
 
 def tell(document: dict[str, Any], file: str | None) -> None:
-    """What was found: the document's "summary" in a line, and all of it in the file of --json. Raises OSError."""
+    """Prints the document's "summary" in one line and writes the whole document to the file of --json. Raises
+    OSError."""
     print(json.dumps(document["summary"]))
     if file:
         Path(file).write_text(json.dumps(document, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""Running `ip`, `tc`, `ss` and `nft`; many commands of `ip` in one process (`-batch`)."""
+"""Runs `ip`, `tc`, `ss` and `nft`, and many commands of `ip` in one process (`-batch`)."""
 from __future__ import annotations
 
 import json
@@ -7,7 +7,7 @@ import subprocess
 
 
 class CommandError(RuntimeError):
-    """A command failed; the message holds the command and what it said."""
+    """A command failed. The message has the command and its error output."""
 
 
 def _run(argv: list[str], text: str | None = None) -> str:
@@ -28,7 +28,7 @@ def ip(*args: str, ns: str | None = None) -> str:
 
 
 def ip_batch(ns: str, lines: list[str], *options: str) -> None:
-    """Runs lines of `ip` commands in a namespace, stopping at the first that fails. Raises CommandError."""
+    """Runs lines of `ip` commands in a namespace, up to the first failure. Raises CommandError."""
     if lines:
         _run(["ip", *options, "-n", ns, "-batch", "-"], "\n".join(lines) + "\n")
 
@@ -44,14 +44,14 @@ def ss(ns: str, *args: str) -> str:
 
 
 def nft(ns: str, rules: str) -> None:
-    """Gives `nft` its rules in a namespace: all of them count, or none. Raises CommandError."""
+    """Loads rules into `nft` in a namespace: all of them or none. Raises CommandError."""
     if shutil.which("nft") is None:
         raise CommandError("nft: not found (install nftables)")
     _run(["ip", "netns", "exec", ns, "nft", "-f", "-"], rules)
 
 
 def sysctl(ns: str, values: dict[str, str]) -> None:
-    """Writes values under /proc/sys inside a namespace; keys are paths below it. Raises CommandError."""
+    """Writes values under /proc/sys inside a namespace. Keys are paths below /proc/sys. Raises CommandError."""
     if not values:
         return
     script = "".join(f"printf %s '{value}' > /proc/sys/{key}\n" for key, value in values.items())
@@ -59,11 +59,11 @@ def sysctl(ns: str, values: dict[str, str]) -> None:
 
 
 def namespaces() -> list[str]:
-    """Names of all network namespaces of this machine that have one. Raises CommandError."""
+    """Returns the names of all named network namespaces of this machine. Raises CommandError."""
     text = ip("-json", "netns", "list")
     return [entry["name"] for entry in json.loads(text)] if text.strip() else []
 
 
 def pids_in(ns: str) -> list[int]:
-    """Processes whose network namespace is `ns`. Raises CommandError."""
+    """Returns the processes whose network namespace is `ns`. Raises CommandError."""
     return [int(pid) for pid in ip("netns", "pids", ns).split()]

@@ -1,5 +1,5 @@
-"""From a Spec to names and addresses: which namespaces, which NIC in which subnet.
-Pure; stable for one (spec, name)."""
+"""Turns a Spec into names and addresses: namespaces, and the subnet of each NIC. Pure: one (spec, name) always gives
+the same plan."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
@@ -10,25 +10,25 @@ from .spec import Spec
 
 @dataclass
 class Nic:
-    """One NIC of one host, the cable that carries its packets, and the places of its shapers."""
+    """A NIC of a host, the cable that carries its packets, and the places of its shapers."""
 
     name: str  # inside the host's namespace
     addresses: list[str]  # with prefix lengths; IPv4 first
-    subnet: int  # number of the subnet; NICs of a shared subnet have the same
+    subnet: int  # number of the subnet; equal for NICs of a shared subnet
     rate_bps: int | None
     carrier_ns: str  # the host's end of the veth pair: the NIC itself, or a pod's uplink in its node
     carrier_dev: str
     peer_ns: str  # the other end of the veth pair
     peer_dev: str
-    bridge: str | None  # that the other end is a port of; None: a cable, or a router's port
-    # With prefix lengths, as the router or the rail's switch has them.
+    bridge: str | None  # bridge of the other end's port; None: a cable, or a router's port
+    # Addresses of the router or of the rail's switch, with prefix lengths.
     gateways: list[str] = field(default_factory=list)
-    routes: list[str] = field(default_factory=list)  # words for `ip route`, beside the subnets' own
+    routes: list[str] = field(default_factory=list)  # words for `ip route`, in addition to the subnets' own routes
     rules: list[str] = field(default_factory=list)  # words for `ip rule`
 
     @property
     def address(self) -> str:
-        """The first address."""
+        """The first address, without prefix length."""
         return self.addresses[0].partition("/")[0]
 
     @property
@@ -40,14 +40,14 @@ class Nic:
 class Host:
     ns: str
     nics: list[Nic]
-    node_ns: str | None = None  # of a pod: where its uplinks are
-    management: str | None = None  # address of the interface beside the NICs, with prefix length
+    node_ns: str | None = None  # of a pod: namespace of its uplinks
+    management: str | None = None  # address of the management interface, with prefix length; None: no such interface
     management_nic: str = ""
 
 
 @dataclass
 class Plan:
-    """Everything `tools/lab set` and the teardown must know; kept as JSON while the lab lives."""
+    """Everything that `tools/lab set` and the teardown need. Kept as JSON while the lab lives."""
 
     name: str
     shape: str
@@ -55,7 +55,7 @@ class Plan:
     switch_ns: str | None  # of the switches, or of the router
     hosts: list[Host]
     mtu_bytes: int = 1500
-    buffer_bytes: int = 0  # of a switch's port, where it is shaped
+    buffer_bytes: int = 0  # of a shaped port of a switch
     stateful: bool = False  # the router has a firewall
     management_ns: str | None = None  # of the switch between the hosts' management interfaces
 

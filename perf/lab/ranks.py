@@ -1,4 +1,4 @@
-"""Starts the command once per rank, prefixes its output, and collects the worst exit status."""
+"""Starts the command once per rank, prefixes its output, and returns the worst exit status."""
 from __future__ import annotations
 
 import os
@@ -15,7 +15,7 @@ from typing import BinaryIO
 from .guardian import Guardian, kStopping
 
 _OUTPUT_LOCK = threading.Lock()
-_REAP_S = 4.0  # longer than the guardian's patience
+_REAP_S = 4.0  # longer than the guardian's grace period
 _DRAIN_S = 0.5
 _LOOK_S = 0.2
 _FAVOURED_NICE = -15
@@ -23,13 +23,13 @@ _FAVOURED_NICE = -15
 
 @dataclass
 class Rank:
-    """What to start: the whole argument vector (namespace entry included),
-    the additions to the environment, a label."""
+    """A process to start: the whole argument vector (namespace entry included), additions to the environment, a
+    label."""
 
     argv: list[str]
     environment: dict[str, str]
     label: str
-    favoured: bool = False  # before everything else on this machine; see _favour()
+    favoured: bool = False  # preferred to everything else on this machine; see _favour()
 
 
 def _pump(source: BinaryIO, prefix: bytes, sink: BinaryIO) -> None:
@@ -39,29 +39,28 @@ def _pump(source: BinaryIO, prefix: bytes, sink: BinaryIO) -> None:
                 sink.write(prefix + line + (b"" if line.endswith(b"\n") else b"\n"))
                 sink.flush()
             except (BrokenPipeError, ValueError):
-                pass  # whoever read us has left; the child must not stall for it
+                pass  # the reader of our output has gone; the child must not block on it
 
 
 def _exit_status(returncode: int) -> int:
-    """Popen's returncode as a shell would show it: 128 + number for a signal."""
+    """Converts Popen's returncode to a shell's exit status: 128 + number for a signal."""
     return 128 - returncode if returncode < 0 else returncode
 
 
 def _favour(pid: int) -> None:
-    """Raises the scheduling weight of the session that `pid` leads.
-    `nice` alone does nothing across sessions (autogroups)."""
+    """Raises the scheduling weight of the session that `pid` leads. `nice` alone has no effect across sessions
+    (autogroups)."""
     try:
         Path(f"/proc/{pid}/autogroup").write_text(str(_FAVOURED_NICE))
     except OSError:
-        pass  # a kernel without them, or no privilege: it only measures worse
+        pass  # no autogroups in this kernel, or no privilege: only the measurement is worse
 
 
 def _wait_for_end(pid: int) -> None:
-    """Until this child of ours is a zombie; lets Python's signal handlers run meanwhile.
+    """Waits until this child of ours is a zombie. Python's signal handlers run meanwhile.
 
-    By looks of bounded length: a signal that comes between the interpreter's check and the system call does not
-    interrupt it, and its handler would wait for the next one.
-    """
+    Waits in intervals of bounded length. A signal between the interpreter's check and the system call does not
+    interrupt the call, and its handler would otherwise run only after the next signal."""
     ended = os.pidfd_open(pid)
     try:
         while not select.select([ended], [], [], _LOOK_S)[0]:
@@ -71,7 +70,7 @@ def _wait_for_end(pid: int) -> None:
 
 
 class Ranks:
-    """The running commands, each leader of a session and process group of its own."""
+    """The running commands. Each leads its own session and process group."""
 
     def __init__(self, guardian: Guardian) -> None:
         self._guardian = guardian
@@ -79,16 +78,16 @@ class Ranks:
         self._pumps: list[threading.Thread] = []
 
     def start(self, ranks: list[Rank]) -> None:
-        """To be called once. Raises OSError where a command cannot be started."""
+        """Starts all ranks. REQUIRES: called once. Raises OSError if a command cannot be started."""
         try:
             for rank in ranks:
                 self._start(rank)
-        finally:  # no thread before the last fork: what the child runs then could find a lock taken for ever
+        finally:  # no thread before the last fork: the forked child could find a lock that is never released
             for process, rank in self._running:
                 self._show_output(process, f"[{rank.label}] ".encode())
 
     def _start(self, rank: Rank) -> None:
-        # No signal between fork and the guardian's notice: the group would be nobody's.
+        # Blocks signals between the fork and the guardian's notice; otherwise no one would end the new session.
         old = signal.pthread_sigmask(signal.SIG_BLOCK, kStopping)
         try:
             process = subprocess.Popen(
@@ -109,7 +108,7 @@ class Ranks:
             self._pumps.append(pump)
 
     def wait(self) -> int:
-        """Waits for all of them. Returns the worst (greatest) exit status."""
+        """Waits for all ranks. Returns the greatest exit status."""
         worst = 0
         for process, rank in self._running:
             _wait_for_end(process.pid)
@@ -122,7 +121,8 @@ class Ranks:
         return worst
 
     def _reap(self, process: subprocess.Popen) -> int:
-        # The leader is a zombie still, so the group's number is still ours: end what it left behind, then let go.
+        # The leader is still a zombie, so its group's number is still ours. Ends the rest of the group, then reaps the
+        # leader.
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -131,7 +131,7 @@ class Ranks:
         return _exit_status(process.wait())
 
     def drain(self) -> None:
-        """After the guardian ended them: reaps them all and shows the rest of their output."""
+        """Reaps all ranks after the guardian ended them, and shows the rest of their output."""
         for process, _ in self._running:
             try:
                 process.wait(timeout=_REAP_S)
@@ -140,7 +140,7 @@ class Ranks:
         self._join_pumps()
 
     def _join_pumps(self) -> None:
-        """Bounded: a detached process that holds the pipe may outlive the rank."""
+        """Waits for a bounded time: a detached process that holds the pipe may outlive the rank."""
         deadline = time.monotonic() + _DRAIN_S
         for pump in self._pumps:
             pump.join(max(0.0, deadline - time.monotonic()))

@@ -1,8 +1,7 @@
-"""Waits until the links are up and carry frames. The kernel says so only about 100 ms after they are made, while
-packets pass sooner: a program that looks for running interfaces must not be started between the two.
+"""Waits until the links are up and carry frames. The kernel reports a link as up about 100 ms after it was made, but
+passes packets sooner. A program that looks for running interfaces must not start in between.
 
-Frames are Ethernet's own, so neither ARP, nor routes, nor filters decide by which NIC one arrives.
-"""
+The test frames are plain Ethernet, so ARP, routes and filters have no influence on the NIC that receives them."""
 from __future__ import annotations
 
 import json
@@ -21,12 +20,12 @@ _RESEND_S = 0.02
 
 
 class NotReady(RuntimeError):
-    """A rail carried nothing in time; the message names it."""
+    """A rail carried nothing in time. The message names the rail."""
 
 
 @dataclass
 class _Ear:
-    """A NIC, and the other end from which it shall hear."""
+    """A NIC, and the other end from which it should receive a frame."""
 
     label: str
     end: socket.socket
@@ -34,7 +33,7 @@ class _Ear:
 
 
 def wait_until_ready(plan: Plan, ipv6: bool, timeout_s: float = 10.0) -> None:
-    """Returns once every NIC is up, has heard a frame and, with `ipv6`, may use its IPv6 addresses. Raises NotReady,
+    """Returns once every NIC is up, has received a frame and, with `ipv6`, may use its IPv6 addresses. Raises NotReady,
     CommandError, OSError."""
     _wait_for_frames(plan, timeout_s)
     deadline = time.monotonic() + timeout_s
@@ -58,7 +57,8 @@ def _not_up(host: Host, ipv6: bool) -> list[str]:
 
 
 def _other_end(nic: Nic, plan: Plan) -> tuple[str, str]:
-    """Another NIC at the same switch, so that the switch is seen to forward; else the other end of the NIC's cable."""
+    """Returns another NIC at the same switch, so that the test covers forwarding; else the other end of the NIC's
+    cable."""
     for host in plan.hosts:
         for other in host.nics:
             if other is not nic and nic.bridge and other.bridge == nic.bridge:
@@ -71,7 +71,7 @@ def _frame(source: socket.socket) -> bytes:
 
 
 def _ears(plan: Plan, ends: dict[tuple[str, str], socket.socket]) -> list[_Ear]:
-    """`ends` gets every socket that is opened: to be closed by the caller."""
+    """Adds every opened socket to `ends`. The caller closes them."""
     def end(place: tuple[str, str]) -> socket.socket:
         if place not in ends:
             ends[place] = frames_of(*place, _ETHERTYPE)
@@ -98,7 +98,7 @@ def _wait_for_frames(plan: Plan, timeout_s: float) -> None:
                 try:
                     heard.recv(64)
                 except OSError:
-                    continue  # its link went down and came up
+                    continue  # the link went down and came up
                 waiting.pop(heard)
     finally:
         for end in ends.values():

@@ -10,13 +10,13 @@ _FIRST_METRIC = _FIRST_TABLE = 101
 
 
 def table_of(nic: int) -> int:
-    """The routing table of a NIC, with --routes policy."""
+    """Returns the routing table of a NIC, for --routes policy."""
     return _FIRST_TABLE + nic
 
 
 def nic_routes(spec: Spec, nic: int, name: str, places: list[Place]) -> list[str]:
-    """The routes by a NIC beside its subnets' (see subnet_routes()).
-    A pod without a router has one by its first NIC."""
+    """Returns the routes by a NIC in addition to its subnets' (see subnet_routes()). In a pod without a router only the
+    first NIC has one."""
     first_only = spec.wiring != "routed" or spec.routes != "metric"
     lines = []
     for place in places:
@@ -34,12 +34,12 @@ def nic_routes(spec: Spec, nic: int, name: str, places: list[Place]) -> list[str
 
 
 def nic_rules(spec: Spec, nic: int, places: list[Place]) -> list[str]:
-    """Policy routing: what has the NIC's address as its source uses the NIC's table."""
+    """Returns the rules of policy routing: packets with the NIC's source address use the NIC's table."""
     return [f"from {place.address} table {table_of(nic)}" for place in places] if spec.routes == "policy" else []
 
 
 def subnet_routes(name: str, with_prefixes: list[str]) -> list[str]:
-    """The routes to a NIC's own subnets, as the kernel adds them with the addresses."""
+    """Returns the routes to a NIC's own subnets, as the kernel adds them with the addresses."""
     lines = []
     for text in with_prefixes:
         interface = ipaddress.ip_interface(text)

@@ -1,4 +1,4 @@
-"""`tools/lab run`: from the checked request to the exit status."""
+"""`tools/lab run`, from the checked request to the exit status."""
 from __future__ import annotations
 
 import fcntl
@@ -26,8 +26,8 @@ class Request:
     per_host: int = 1
     own_pids: bool = False
     favoured: bool = False
-    timeout_s: float = 0.0  # 0: none
-    cuts: list[tuple[int, int]] = field(default_factory=list)  # (host, NIC) without traffic from the start
+    timeout_s: float = 0.0  # 0: no limit
+    cuts: list[tuple[int, int]] = field(default_factory=list)  # (host, NIC) pairs without traffic from the start
 
 
 class Stopped(BaseException):
@@ -43,7 +43,7 @@ def _say(line: str) -> None:
 
 def _on_signal(number: int, _frame: object) -> None:
     for stopping in kStopping:
-        signal.signal(stopping, signal.SIG_IGN)  # once is enough: the teardown is under way
+        signal.signal(stopping, signal.SIG_IGN)  # further signals are ignored: the teardown is under way
     raise Stopped(number)
 
 
@@ -55,8 +55,8 @@ def _why_no_namespaces() -> str | None:
 
 
 def run(request: Request) -> int:
-    """Returns the worst exit status of the ranks; 128 + signal when stopped by one, 124 by the timeout, 125 when the
-    lab itself could not be made."""
+    """Runs the request. Returns the worst exit status of the ranks; 128 + signal after a signal, 124 after the timeout,
+    125 if the lab itself could not be made."""
     loopback = request.loopback
     why = _why_no_namespaces()
     if why and not loopback:
@@ -99,11 +99,11 @@ def run(request: Request) -> int:
 
 
 def _make(plan: Plan, request: Request, claim: state.Claim) -> bool:
-    """Builds the lab; False where this machine refuses namespaces. Raises CommandError, NotReady."""
+    """Builds the lab. Returns False if this machine refuses namespaces. Raises CommandError, NotReady."""
     state.clean_leftovers()
     lock = os.open(state.folder() / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the very first `ip netns add` of a machine mounts; two at once collide
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the first `ip netns add` of a machine mounts; two at once collide
         topology.make_namespaces(plan)
     except CommandError as error:
         if "not permitted" not in str(error) and "Permission denied" not in str(error):
@@ -126,6 +126,6 @@ def _start_loopback(name: str, request: Request, ranks: Ranks) -> None:
     try:
         congestion.allow(cc)
     except CommandError:
-        cc = congestion.current()  # without the privilege the kernel's own has to do
+        cc = congestion.current()  # without the privilege, keep the kernel's own
     ranks.start([replace(rank, favoured=request.favoured)
                  for rank in hosts.loopback_ranks(name, request.spec.hosts, request.command, request.per_host, cc)])

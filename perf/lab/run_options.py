@@ -98,7 +98,7 @@ def _add_ranks(group: argparse._ArgumentGroup) -> None:
 
 
 def request(args: argparse.Namespace, command: list[str]) -> run.Request:
-    """What is to be run, checked. Raises SpecError."""
+    """Returns the checked request. Raises SpecError."""
     if args.ranks_per_host < 1 or args.timeout < 0:
         raise SpecError("--ranks-per-host is at least 1, --timeout at least 0")
     spec = make_spec(args.hosts, args.nics, args.rate, args.names, shape=args.shape, buffer_bytes=args.buffer,

@@ -1,4 +1,4 @@
-"""The options of `tools/lab set`, and what each does to a NIC."""
+"""The options of `tools/lab set`, and the effect of each on a NIC."""
 from __future__ import annotations
 
 import argparse
@@ -72,7 +72,7 @@ def _add_addresses(what: argparse._MutuallyExclusiveGroup) -> None:
 
 
 def apply(plan: Plan, args: argparse.Namespace) -> None:
-    """Raises SpecError, CommandError."""
+    """Applies the options. Raises SpecError, CommandError."""
     for host, nic in _nics(plan, args.host, args.nic):
         if not _link_changed(plan, host, nic, args) and not _packets_changed(plan, host, nic, args):
             _change_addresses(plan, host, nic, args)

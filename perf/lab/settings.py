@@ -1,9 +1,8 @@
-"""What the kernel of a namespace is told under /proc/sys: hosts are as Linux ships them,
-unless the spec says otherwise. Pure.
+"""Kernel settings of a namespace under /proc/sys. Hosts are as Linux ships them, unless the spec says otherwise. Pure.
 
-`default` reaches interfaces that are made later, and the kernel takes the larger of `all` and the interface's own
-value: both are set before any interface exists. A new namespace would else have this machine's values.
-"""
+`default` applies to interfaces that are made later. For an interface the kernel takes the larger of `all` and its own
+value. Both are therefore set before any interface exists; a new namespace would otherwise have this machine's
+values."""
 from __future__ import annotations
 
 from .spec import Spec
@@ -11,7 +10,7 @@ from .spec import Spec
 _IPV4 = "net/ipv4/conf"
 _IPV6 = "net/ipv6/conf"
 _BOTH = ("all", "default")
-# With several NICs in one subnet, Linux as shipped answers ARP for any of its addresses on any of its NICs.
+# Linux as shipped answers ARP for any of its addresses on any NIC when several NICs are in one subnet.
 _ARP = {"default": ("0", "0"), "strict": ("1", "2")}
 
 
@@ -23,23 +22,23 @@ def of_host(spec: Spec) -> dict[str, str]:
     values["net/ipv4/tcp_congestion_control"] = spec.cc
     if spec.disable_ipv6:
         return {**values, **of_node()}
-    # A host that runs jobs has long seen that its addresses are its own alone. once_up() turns the question on again.
+    # A host that runs jobs detected long ago that its addresses are unique. once_up() turns the detection on again.
     return {**values, f"{_IPV6}/default/accept_dad": "0"}
 
 
 def once_up(spec: Spec, nics: list[str]) -> dict[str, str]:
-    """What is left for when the links are up:
-    a link that comes back asks whether its IPv6 addresses are taken, as shipped."""
+    """Returns settings for the time after the links are up. A link that comes back then checks whether its IPv6
+    addresses are taken, as shipped."""
     return {} if spec.disable_ipv6 else {f"{_IPV6}/{name}/accept_dad": "1" for name in ("default", *nics)}
 
 
 def of_node() -> dict[str, str]:
-    """Of the node of a pod: its uplinks have no address."""
+    """Returns settings for a pod's node, whose uplinks have no address."""
     return {f"{_IPV6}/{which}/disable_ipv6": "1" for which in _BOTH}
 
 
 def of_router() -> dict[str, str]:
-    """Forwards, filters nothing by source, and answers ARP on the right port alone."""
+    """Returns settings for a router: forwards, does not filter by source, and answers ARP on the right port only."""
     values = {f"{_IPV4}/{which}/{name}": value for which in _BOTH
               for name, value in (("rp_filter", "0"), ("send_redirects", "0"), ("arp_ignore", "1"),
                                   ("arp_announce", "2"))}

@@ -1,10 +1,8 @@
-"""Token buckets: where a NIC's shaper sits and what its parameters are.
+"""Token buckets: the place and the parameters of a NIC's shaper.
 
-`host`: on the NIC's own egress, in front of which the sender's kernel holds the queue (backpressure).
-`switch`: on the switch's egress toward the NIC, with a buffer that drops its tail: what a real network looks like.
-`both`: both. With `host` alone a NIC may be sent more than its rate, where a switch has other ports to its host's
-peers.
-"""
+`host`: on the NIC's own egress; the sender's kernel holds the queue (backpressure). `switch`: on the switch's egress
+toward the NIC, with a tail-drop buffer, as in a real network. `both`: both. With `host` alone a NIC may receive more
+than its rate if its switch has ports to several peers."""
 from __future__ import annotations
 
 from .iproute import CommandError, tc
@@ -13,38 +11,38 @@ from .plan import Nic, Plan
 kMinBurstBytes = 16 * 1024
 kBurstSeconds = 0.001
 kHostLatency = "50ms"
-kLargestPacketBytes = 68 * 1024  # what segmentation offload hands down as one
-_SHAPED_ALREADY = ("File exists", "Exclusivity flag on")  # iproute2's words, where the kernel has none; the kernel's
+kLargestPacketBytes = 68 * 1024  # largest packet of segmentation offload
+_SHAPED_ALREADY = ("File exists", "Exclusivity flag on")  # iproute2's words if the kernel has none; the kernel's
 
 
 def burst_bytes(rate_bps: int) -> int:
-    """Size of the bucket: what passes unshaped after an idle time. Measuring programs send twice this before they time.
-    After a change in mid-run it is kLargestPacketBytes at least."""
+    """Returns the size of the bucket: bytes that pass unshaped after an idle time. Measuring programs send twice this
+    before they take times. After a change in mid-run the bucket has at least kLargestPacketBytes."""
     return max(kMinBurstBytes, int(rate_bps / 8 * kBurstSeconds))
 
 
 def tbf_args(rate_bps: int, queue: list[str], least_burst_bytes: int = 0) -> list[str]:
-    """Words for `tc`; `queue` is one of shapers_of()'s."""
+    """Returns words for `tc`. `queue` is one of shapers_of()'s."""
     return ["tbf", "rate", f"{rate_bps}bit", "burst", str(max(burst_bytes(rate_bps), least_burst_bytes)), *queue]
 
 
 def shapers_of(plan: Plan, nic: Nic) -> list[tuple[str, str, list[str]]]:
-    """Namespaces and devices that carry the NIC's shapers, and what each lets wait."""
+    """Returns namespace, device and queue limit of each of the NIC's shapers."""
     host = (nic.carrier_ns, nic.carrier_dev, ["latency", kHostLatency])
     port = (nic.peer_ns, nic.peer_dev, ["limit", str(plan.buffer_bytes)])
     return {"host": [host], "switch": [port], "both": [host, port]}[plan.shape]
 
 
 def remove(ns: str, dev: str) -> None:
-    """Lifts what shapes the device, if anything does."""
+    """Removes the device's shaper, if any."""
     try:
         tc(ns, "qdisc", "del", "dev", dev, "root")
     except CommandError:
-        pass  # there was none
+        pass  # no shaper
 
 
 def set_rate(plan: Plan, nic: Nic, rate_bps: int | None) -> None:
-    """Shapes the NIC, also in mid-run (the queue is kept); None lifts the shaping. Raises CommandError."""
+    """Shapes the NIC, also in mid-run; the queue is kept. None removes the shaping. Raises CommandError."""
     for ns, dev, queue in shapers_of(plan, nic):
         if rate_bps is None:
             remove(ns, dev)
@@ -53,7 +51,7 @@ def set_rate(plan: Plan, nic: Nic, rate_bps: int | None) -> None:
 
 
 def restore(plan: Plan, places: set[tuple[str, str]]) -> None:
-    """Gives these devices back the shapers that the plan has there, and no others. Raises CommandError."""
+    """Restores the plan's shapers on these devices and removes all others. Raises CommandError."""
     for ns, dev in places:
         remove(ns, dev)
     for nic in plan.nics():
@@ -69,5 +67,5 @@ def _set(ns: str, dev: str, rate_bps: int, queue: list[str]) -> None:
     except CommandError as error:
         if not any(said in str(error) for said in _SHAPED_ALREADY):
             raise
-        # Packets that the old bucket let into the queue must fit the new one, or it is stuck for good.
+        # Packets that the old bucket let into the queue must fit the new one. Otherwise the queue is stuck for good.
         tc(ns, "qdisc", "change", *where, *tbf_args(rate_bps, queue, kLargestPacketBytes))

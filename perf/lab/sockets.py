@@ -10,8 +10,8 @@ _CLONE_NEWNET = 0x40000000
 
 
 def socket_in(ns: str, family: int, kind: int, protocol: int = 0) -> socket.socket:
-    """A non-blocking socket of another network namespace: a thread enters it, opens the socket and ends.
-    Raises OSError."""
+    """Returns a non-blocking socket of another network namespace. A thread enters the namespace, opens the socket and
+    ends. Raises OSError."""
     made: list[socket.socket | OSError] = []
 
     def enter_and_open() -> None:
@@ -36,7 +36,7 @@ def socket_in(ns: str, family: int, kind: int, protocol: int = 0) -> socket.sock
 
 
 def frames_of(ns: str, device: str, ethertype: int) -> socket.socket:
-    """Sends frames by a device and hears those of this type that come in by it. Raises OSError."""
+    """Returns a socket that sends frames by a device and receives the device's frames of this type. Raises OSError."""
     end = socket_in(ns, socket.AF_PACKET, socket.SOCK_RAW)
     end.bind((device, ethertype))
     return end

@@ -1,7 +1,6 @@
-"""What a lab is asked to be: hosts, NICs, rates. Pure values; nothing here touches the kernel.
+"""The requested lab: hosts, NICs, rates. Pure values; nothing here touches the kernel.
 
-Rates are in bits per second, as `tc` means them (decimal units, Ethernet headers counted).
-"""
+Rates are in bits per second, as for `tc` (decimal units, Ethernet headers counted)."""
 from __future__ import annotations
 
 import re
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 
 _RATE = re.compile(r"^(\d+(?:\.\d+)?)(bit|kbit|mbit|gbit|tbit)$", re.IGNORECASE)
 _UNIT = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
-# An interface name is at most 15 bytes; the prefix leaves room for a three-digit number.
+# An interface name has at most 15 bytes. The prefix leaves room for a three-digit number.
 _NAME = re.compile(r"^[a-z][a-z0-9_]{0,10}[a-z_]$", re.IGNORECASE)
 kMaxHosts = 32
 kMaxNics = 64
@@ -18,25 +17,25 @@ kLeastBufferBytes = 16 * 1024  # ten full frames
 
 
 class SpecError(ValueError):
-    """A lab was asked for that cannot be; the message names the option and what was expected."""
+    """The requested lab is impossible. The message names the option and what was expected."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A checked request. Tuples are per host; `rates_bps[h][n]` is None for an unshaped NIC."""
+    """A checked request. Tuples are per host. `rates_bps[h][n]` is None for an unshaped NIC."""
 
     nics: tuple[int, ...]
     rates_bps: tuple[tuple[int | None, ...], ...]
     names: tuple[str, ...]
     shape: str = "host"  # host: tbf on the host's own egress; switch: tbf on the switch's egress toward the host; both
-    buffer_bytes: int = kSwitchBufferBytes  # of each port, where the switch's egress is shaped
+    buffer_bytes: int = kSwitchBufferBytes  # of each port, if the switch's egress is shaped
     network: str = "auto"  # rails, one-switch, routed; see `wiring`
     subnets: str = "disjoint"
     routes: str = "metric"  # of the hosts of a routed network: metric, one, rail, policy
-    stateful: bool = False  # the router's firewall passes what opens a connection, and what belongs to one
+    stateful: bool = False  # the router's firewall passes packets that open a connection or belong to one
     pods: bool = False  # the NICs are macvlans of a node's uplinks, beside a management eth0
-    management: bool = False  # an interface beside the NICs, by which ranks meet; pods have one anyway
-    nowhere: tuple[tuple[int, int], ...] = ()  # (host, NIC): the port is alone on a bridge of its own
+    management: bool = False  # ranks find each other by an interface beside the NICs; pods always have one
+    nowhere: tuple[tuple[int, int], ...] = ()  # (host, NIC): the port is alone on its own bridge
     ipv6: bool = False  # IPv6 addresses only
     dual_stack: bool = False  # IPv6 addresses beside IPv4 ones
     disable_ipv6: bool = False
@@ -55,7 +54,7 @@ class Spec:
 
     @property
     def wiring(self) -> str:
-        """cables: NIC n of host 0 and NIC n of host 1 are two ends of one cable; rails: a switch per rail;
+        """cables: NIC n of host 0 and NIC n of host 1 are the two ends of one cable; rails: a switch per rail;
         one-switch; routed."""
         if self.network != "auto":
             return self.network
@@ -66,7 +65,7 @@ class Spec:
 
 
 def parse_rate(text: str) -> int:
-    """`2gbit` to bits per second. Raises SpecError."""
+    """Converts `2gbit` to bits per second. Raises SpecError."""
     match = _RATE.match(text.strip())
     if not match:
         raise SpecError(f"rate '{text}': expected a number and bit, kbit, mbit, gbit or tbit, such as 2gbit")
@@ -77,7 +76,7 @@ def parse_rate(text: str) -> int:
 
 
 def parse_counts(text: str, hosts: int) -> tuple[int, ...]:
-    """`2` or `2,4` (one per host) to the number of NICs per host. Raises SpecError."""
+    """Converts `2` or `2,4` (one per host) to the number of NICs per host. Raises SpecError."""
     try:
         counts = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -92,7 +91,7 @@ def parse_counts(text: str, hosts: int) -> tuple[int, ...]:
 
 
 def parse_rates(text: str | None, nics: tuple[int, ...]) -> tuple[tuple[int | None, ...], ...]:
-    """`2gbit,1gbit` (by NIC, repeated as needed; `/` separates hosts) to bits per second. Raises SpecError."""
+    """Converts `2gbit,1gbit` (by NIC, repeated as needed; `/` separates hosts) to bits per second. Raises SpecError."""
     if text is None:
         return tuple((None,) * count for count in nics)
     per_host = text.split("/")
@@ -110,7 +109,7 @@ def parse_rates(text: str | None, nics: tuple[int, ...]) -> tuple[tuple[int | No
 
 
 def parse_names(text: str, hosts: int) -> tuple[str, ...]:
-    """`eth` or `eth,ens` (one prefix per host) to NIC name prefixes. Raises SpecError."""
+    """Converts `eth` or `eth,ens` (one prefix per host) to NIC name prefixes. Raises SpecError."""
     names = tuple(text.split(","))
     if len(names) == 1:
         names *= hosts
@@ -123,7 +122,7 @@ def parse_names(text: str, hosts: int) -> tuple[str, ...]:
 
 
 def parse_nic(option: str, text: str, nics: tuple[int, ...]) -> tuple[int, int]:
-    """`0:1` to host and NIC. Raises SpecError."""
+    """Converts `0:1` to host and NIC. Raises SpecError."""
     try:
         host, nic = (int(part) for part in text.split(":"))
     except ValueError:
@@ -135,7 +134,7 @@ def parse_nic(option: str, text: str, nics: tuple[int, ...]) -> tuple[int, int]:
 
 def make_spec(hosts: int, nics: str, rate: str | None = None, names: str | None = None,
               nowhere: list[str] | None = None, **rest: object) -> Spec:
-    """Checks everything that the command line gives. `names`: None for `eth`, or `net` in pods. Raises SpecError."""
+    """Checks everything that the command line gives. `names`: None means `eth`, or `net` in pods. Raises SpecError."""
     if not 1 <= hosts <= kMaxHosts:
         raise SpecError(f"--hosts {hosts}: 1 to {kMaxHosts}")
     counts = parse_counts(nics, hosts)

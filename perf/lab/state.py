@@ -1,4 +1,4 @@
-"""One small JSON file per living lab, under a lock that its owner holds: who dies, however it dies, lets go of it."""
+"""One small JSON file per living lab. Its owner holds a lock on the file, which ends with the owner in any case."""
 from __future__ import annotations
 
 import fcntl
@@ -17,12 +17,12 @@ kPrefix = "rwlab"
 
 
 class NoSuchLab(LookupError):
-    """`--lab` names none that lives; the message lists those that do."""
+    """`--lab` names no living lab. The message lists the living ones."""
 
 
 def folder() -> Path:
-    """Where the files lie: /run for root, else, or where a user namespace only calls it root, a folder of the user.
-    Raises OSError where there is none to write to."""
+    """Returns the folder of the files: /run for root, else a folder of the user; also the latter for the root of a user
+    namespace. Raises OSError if no folder can be written to."""
     places = [Path(parent) / f"railweave-lab-{os.geteuid()}"
               for parent in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir()) if parent]
     if os.geteuid() == 0:
@@ -39,18 +39,18 @@ def folder() -> Path:
 
 
 def new_name() -> str:
-    """Unique on this machine: prefix, pid, random."""
+    """Returns a name that is unique on this machine: prefix, pid, random."""
     return f"{kPrefix}-{os.getpid()}-{secrets.token_hex(2)}"
 
 
 class Claim:
-    """The lock and file of one lab. A forked child that inherits the descriptor keeps the lock too
-    (the guardian does)."""
+    """The lock and file of one lab. A forked child that inherits the descriptor, as the guardian does, keeps the lock
+    too."""
 
     def __init__(self, name: str) -> None:
         self.path = folder() / f"{name}.json"
         self.fd = self._lock()
-        while not _is_file_of(self.path, self.fd):  # another lab that began took it for a leftover, and removed it
+        while not _is_file_of(self.path, self.fd):  # another starting lab took the file for a leftover and removed it
             os.close(self.fd)
             self.fd = self._lock()
 
@@ -77,7 +77,7 @@ def _is_file_of(path: Path, fd: int) -> bool:
 
 @contextmanager
 def _held_by_us(path: Path) -> Iterator[bool]:
-    """False: another process holds the file's lock, or there is no such file."""
+    """Yields False if another process holds the file's lock or the file does not exist."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -100,7 +100,7 @@ def _is_held(path: Path) -> bool:
 
 
 def living() -> dict[str, dict]:
-    """Name to content of every lab whose owner lives."""
+    """Returns name and content of every lab whose owner lives."""
     found = {}
     for path in sorted(folder().glob(f"{kPrefix}-*.json")):
         if _is_held(path):
@@ -112,7 +112,7 @@ def living() -> dict[str, dict]:
 
 
 def load(name: str | None) -> Plan:
-    """The plan of a living lab; None means the only one. Raises NoSuchLab."""
+    """Returns the plan of a living lab; None means the only one. Raises NoSuchLab."""
     labs = living()
     known = ", ".join(labs) or "none"
     if name is None:
@@ -128,7 +128,7 @@ def clean_leftovers() -> list[str]:
     """Removes namespaces and files of labs whose owner and guardian are both gone. Returns the labs' names."""
     removed = []
     for path in folder().glob(f"{kPrefix}-*.json"):
-        with _held_by_us(path) as ours:  # until it is gone: its owner may be about to lock it
+        with _held_by_us(path) as ours:  # held until the file is removed: its owner may be about to lock it
             if not ours:
                 continue
             removed.append(path.stem)
@@ -136,7 +136,7 @@ def clean_leftovers() -> list[str]:
                 try:
                     ip("netns", "del", ns)
                 except CommandError:
-                    pass  # another lab's start was quicker
+                    pass  # another lab's start removed it first
             path.unlink(missing_ok=True)
     return removed
 

@@ -1,10 +1,9 @@
-"""Several programs one after the other in one lab, without tearing it down between them.
+"""Runs several programs one after the other in one lab, without a teardown in between.
 
-in_lab() starts the lab; inside it, once per rank, runs `steps.py STEPS.json`. Rank 0 leaves NAME.json and both leave
-NAME.rankR.log in its folder. The ranks start every step together (by files in that folder: the hosts are one machine),
-and every step has a port of its own. A step's "ranks" are those that take part, where not all do; one with an
-"only_nic" uses that NIC alone, and is left out where there is none of that name (over loopback).
-"""
+in_lab() starts the lab, which runs `steps.py STEPS.json` once per rank. Rank 0 leaves NAME.json in its folder, and both
+ranks leave NAME.rankR.log. The ranks start every step together (by files in the folder, since the hosts are one
+machine), and every step has its own port. A step's "ranks" are the ranks that take part, if not all do. A step with an
+"only_nic" uses that NIC alone, and is skipped if no NIC has the name (over loopback)."""
 from __future__ import annotations
 
 import json
@@ -17,13 +16,13 @@ from pathlib import Path
 from typing import Callable
 
 _LAB = Path(__file__).resolve().parents[2] / "tools" / "lab"
-TAIL_CHARS = 3000  # of what a program said: enough to see why it failed
+TAIL_CHARS = 3000  # of a program's output: enough to show why it failed
 _IPERF_PATIENCE_S = 10.0
 _FELL_BACK = "lab: no network namespaces here"
 
 
 class NoNamespaces(RuntimeError):
-    """The lab would have used loopback instead, which is not what was to be measured."""
+    """The lab would have used loopback, which was not to be measured."""
 
 
 def _refuse(reason: str) -> None:
@@ -32,10 +31,10 @@ def _refuse(reason: str) -> None:
 
 def in_lab(options: list[str], plan: Path, show: Callable[[str], None],
            fell_back: Callable[[str], None] = _refuse) -> tuple[int, str]:
-    """Runs the steps of `plan` in a lab of these options (`tools/lab run`'s), with --favour unless they say otherwise.
-    `show` gets the name of each step as it begins, `fell_back` why the lab goes over loopback instead; what these raise
-    ends it. Returns the lab's exit status, and what it said beside the progress. Raises NoNamespaces where `fell_back`
-    is not given."""
+    """Runs the steps of `plan` in a lab with these options (those of `tools/lab run`), with --favour unless the options
+    say otherwise. Calls `show` with the name of each step as it begins, and `fell_back` with the reason if the lab uses
+    loopback instead. Their exceptions end the lab. Returns the lab's exit status and its output beside the progress.
+    Raises NoNamespaces if `fell_back` is not given."""
     python = [sys.executable, "-B"]
     argv = [*python, str(_LAB), "run", "--favour", *options, "--", *python, __file__, str(plan)]
     said = []
@@ -56,7 +55,7 @@ def in_lab(options: list[str], plan: Path, show: Callable[[str], None],
 
 
 def tails(folder: Path) -> str:
-    """The end of what each step said in each rank, by the logs in its folder."""
+    """Returns the end of each step's output on each rank, from the logs in the folder."""
     return "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-TAIL_CHARS:]}"
                    for log in sorted(folder.glob("*.log")) if log.stat().st_size)
 
@@ -66,7 +65,7 @@ def _run(argv: list[str], environment: dict[str, str], log: Path, timeout_s: flo
         process = subprocess.Popen(argv, env=environment, stdout=sink, stderr=subprocess.STDOUT, process_group=0)
         try:
             status = process.wait(timeout=timeout_s)
-            return status if status >= 0 else 128 - status  # as a shell says it: killed by a signal
+            return status if status >= 0 else 128 - status  # killed by a signal: as a shell reports it
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -75,7 +74,8 @@ def _run(argv: list[str], environment: dict[str, str], log: Path, timeout_s: flo
 
 
 def _iperf3_server(address: str, port: int, result: Path, log: Path, timeout_s: float) -> int:
-    """`-1` does not always end with its one client, so the client's result ends it too."""
+    """Runs an iperf3 server. `-1` does not always end with its one client, so the client's result ends the server
+    too."""
     with log.open("ab") as sink:
         argv = ["iperf3", "-s", "-1", "-B", address, "-p", str(port)]
         server = subprocess.Popen(argv, stdout=sink, stderr=subprocess.STDOUT, process_group=0)
@@ -91,7 +91,7 @@ def _iperf3_server(address: str, port: int, result: Path, log: Path, timeout_s: 
 
 
 def _iperf3(step: dict, rank: int, port: int, result: Path, log: Path) -> int:
-    """iperf3 sends from rank 0 to rank 1 over the first NIC; blocking, hence only a check of the yardstick."""
+    """Measures with iperf3 from rank 0 to rank 1 over the first NIC. iperf3 blocks, so it only checks the yardstick."""
     address = os.environ["RWLAB_ADDRESSES"].split(";")[1].split(",")[0]
     if rank == 1:
         return _iperf3_server(address, port, result, log, step["timeout_s"])
@@ -99,7 +99,7 @@ def _iperf3(step: dict, rank: int, port: int, result: Path, log: Path) -> int:
     argv = ["iperf3", "-c", address, "-p", str(port), "-J", *step["argv"][1:]]
     while True:
         done = subprocess.run(argv, capture_output=True, timeout=step["timeout_s"], check=False)
-        # With -J it tells of an error only in its JSON.
+        # With -J iperf3 reports errors only in its JSON.
         worked = done.returncode == 0 and b'"sum_received"' in done.stdout
         if worked or time.monotonic() > deadline:
             (result if worked else log).write_bytes(done.stdout + done.stderr)
@@ -108,7 +108,7 @@ def _iperf3(step: dict, rank: int, port: int, result: Path, log: Path) -> int:
 
 
 def _meet(name: str, rank: int, world: int, folder: Path, timeout_s: float) -> bool:
-    """Waits until every rank has come to this step."""
+    """Waits until every rank has come to this step. Returns False after `timeout_s`."""
     (folder / f"{name}.rank{rank}.here").touch()
     deadline = time.monotonic() + timeout_s
     while not all((folder / f"{name}.rank{other}.here").exists() for other in range(world)):

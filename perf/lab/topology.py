@@ -1,7 +1,6 @@
 """Makes a plan real: namespaces, cables, bridges, routers, addresses, shapers.
 
-Teardown is not here: it must work for a lab of which only half exists, and from another process (guardian.py).
-"""
+The teardown is in guardian.py: it must work for a half-made lab and from another process."""
 from __future__ import annotations
 
 from . import addressing, congestion, settings, shaping
@@ -10,7 +9,7 @@ from .plan import Host, Nic, Plan
 from .spec import Spec
 
 _MANAGEMENT_BRIDGE = "management"
-# What opens a connection passes, and what belongs to one; other TCP packets are dropped without a word.
+# Passes packets that open a connection or belong to one. Drops other TCP packets silently.
 _STATEFUL_FIREWALL = """
 table inet rwlab_stateful {
  chain forward {
@@ -24,7 +23,7 @@ table inet rwlab_stateful {
 
 
 def _direct_cable_lines(plan: Plan) -> list[str]:
-    """For host 0's namespace."""
+    """Returns lines for host 0's namespace."""
     pairs = zip(plan.hosts[0].nics, plan.hosts[1].nics)
     return [f"link add name {a.name} type veth peer name {b.name} netns {plan.hosts[1].ns}" for a, b in pairs]
 
@@ -35,21 +34,21 @@ def _bridge_lines(bridges: list[str]) -> list[str]:
 
 
 def _port_lines(nic: Nic) -> list[str]:
-    """The cable between a host and the switch or the router."""
+    """Returns lines for the cable between a host and the switch or router."""
     master = f" master {nic.bridge}" if nic.bridge else ""
     return [f"link add name {nic.peer_dev} type veth peer name {nic.carrier_dev} netns {nic.carrier_ns}",
             f"link set dev {nic.peer_dev}{master} up"]
 
 
 def _gateway_lines(plan: Plan) -> list[str]:
-    """A router's addresses are on its ports, a pod network's on its switches."""
+    """Returns lines for gateway addresses: a router's are on its ports, a pod network's on its switches."""
     places = {(gateway, nic.bridge or nic.peer_dev) for nic in plan.nics() if not nic.leads_nowhere
               for gateway in nic.gateways}
     return [f"address add {gateway} dev {dev}{_nodad(gateway)}" for gateway, dev in sorted(places)]
 
 
 def _management_lines(plan: Plan) -> list[str]:
-    """A switch apart from the rails', whose own address is the gateway."""
+    """Returns lines for a switch apart from the rails'. Its own address is the gateway."""
     place = addressing.management(0)
     lines = [*_bridge_lines([_MANAGEMENT_BRIDGE]),
              f"address add {place.gateway}/{place.prefix_bits} dev {_MANAGEMENT_BRIDGE}"]
@@ -71,7 +70,7 @@ def _nodad(address: str) -> str:
 
 
 def _node_lines(host: Host, mtu_bytes: int) -> list[str]:
-    """A pod's NICs are made on its node's uplinks, as a CNI plugin does."""
+    """Returns lines that make a pod's NICs on its node's uplinks, as a CNI plugin does."""
     lines = []
     for nic in host.nics:
         lines.append(f"link set dev {nic.carrier_dev} mtu {mtu_bytes} up")
@@ -93,14 +92,14 @@ def _host_lines(host: Host, mtu_bytes: int) -> list[str]:
 
 
 def _add_rules(host: Host) -> None:
-    """`ip rule` does not take the family from the address."""
+    """Adds the rules of each family separately: `ip rule` does not take the family from the address."""
     rules = [f"rule add {words}" for nic in host.nics for words in nic.rules]
     ip_batch(host.ns, [line for line in rules if ":" not in line])
     ip_batch(host.ns, [line for line in rules if ":" in line], "-6")
 
 
 def make_namespaces(plan: Plan) -> None:
-    """Raises CommandError; those made so far remain."""
+    """Makes the namespaces. Raises CommandError; namespaces made so far remain."""
     for ns in plan.namespaces():
         ip("netns", "add", ns)
 
@@ -131,8 +130,8 @@ def _set_up_firewall(plan: Plan) -> None:
 
 
 def build(plan: Plan, spec: Spec) -> None:
-    """Fills the namespaces but does not wait for the links (see ready.py).
-    Raises CommandError; what was made remains."""
+    """Fills the namespaces, but does not wait for the links (see ready.py). Raises CommandError; everything made so far
+    remains."""
     _set_up_kernels(plan, spec)
     _lay_cables(plan)
     _set_up_firewall(plan)
@@ -147,6 +146,6 @@ def build(plan: Plan, spec: Spec) -> None:
 
 
 def finish(plan: Plan, spec: Spec) -> None:
-    """What is left for when the links are up. Raises CommandError."""
+    """Applies settings for the time after the links are up. Raises CommandError."""
     for host in plan.hosts:
         sysctl(host.ns, settings.once_up(spec, [nic.name for nic in host.nics]))

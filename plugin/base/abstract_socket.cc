@@ -27,7 +27,7 @@ Result<AbstractAddress> address_of(const std::string& name) {
     return Status(Code::invalid_argument, Scope::engine,
                   "an abstract name of " + std::to_string(name.size()) + " bytes");
   made.address.sun_family = AF_UNIX;
-  std::memcpy(made.address.sun_path + 1, name.data(), name.size());  // behind a zero: that is what makes it abstract
+  std::memcpy(made.address.sun_path + 1, name.data(), name.size());  // a zero byte in front makes the name abstract
   made.size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return made;
 }

@@ -1,7 +1,7 @@
-// Unix stream sockets under abstract names: a name belongs to its network namespace, stands in no file system and goes
-// with its last descriptor.
-// Descriptors are non-blocking and CLOEXEC; nothing here waits. Threads: any.
-// Errors: Code::invalid_argument for a name of no bytes or of more than 107.
+// Unix stream sockets with abstract names. A name belongs to its network namespace, is not in the file system, and
+// vanishes with the listener's last descriptor.
+// Descriptors are non-blocking and CLOEXEC; no function waits. Threads: any.
+// Errors: Code::invalid_argument for a name of 0 bytes or of more than 107 bytes.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@
 
 namespace railweave {
 
-// Errors: system; in use is one (EADDRINUSE).
+// Returns a listening socket, backlog 1024. Errors: system; EADDRINUSE if the name is in use.
 Result<OwnedFd> listen_abstract(const std::string& name);
-// Connected at once. Errors: Code::remote when nobody listens (ECONNREFUSED), or cannot take more just now (EAGAIN).
+// Returns a connected socket. Errors: Code::remote if no process listens (ECONNREFUSED) or the listener's backlog is
+// full (EAGAIN); system without descriptors.
 Result<OwnedFd> dial_abstract(const std::string& name);
 
 }  // namespace railweave

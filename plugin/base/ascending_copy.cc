@@ -6,12 +6,12 @@
 namespace railweave {
 namespace {
 
-// The caller's memory holds objects of types unknown here.
+// may_alias: the caller's memory holds objects of unknown types.
 using Word [[gnu::may_alias]] = std::uint64_t;
 
-// Release: the compiler may neither reorder nor merge nor vectorise the stores, and each is a plain move on x86. TSan
-// would keep a clock for every word (1 GiB for a group that measures its links), so there it is the accesses that it
-// sees, not an order by them: whoever reads behind them is ordered by the request, too.
+// Release: the compiler may neither reorder nor merge nor vectorise the stores, and each store is a plain move on x86.
+// With release, TSan would keep a clock for every word (1 GiB for a group that measures its links). So under TSan the
+// stores are relaxed: TSan sees the accesses but no order from them. The request orders later readers as well.
 #ifdef __SANITIZE_THREAD__
 constexpr int kOrder = __ATOMIC_RELAXED;
 #else

@@ -1,4 +1,4 @@
-// What two threads write at once lies this far apart.
+// The least distance between data that two threads write at once, so that they share no cache line. Bytes.
 #pragma once
 
 #include <cstddef>

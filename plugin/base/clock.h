@@ -1,4 +1,4 @@
-// Clocks. plugin/protocol never includes this: time comes to it as an argument.
+// Clocks. plugin/protocol never includes this file: its functions take the time as an argument.
 #pragma once
 
 #include <time.h>
@@ -7,15 +7,15 @@
 
 namespace railweave {
 
-// CLOCK_MONOTONIC, without a system call (vDSO). Any thread.
+// The time of CLOCK_MONOTONIC, read without a system call (vDSO). Threads: any.
 inline TimePoint now() {
   timespec t;
   ::clock_gettime(CLOCK_MONOTONIC, &t);
   return TimePoint(Nanos(std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec));
 }
 
-// What a session, its lanes and their health read their time from. Each engine hands one to its sessions, so that
-// simulated hosts may differ. Dials, timers and the reactor read now(). Any thread.
+// The source of time for a session, its lanes and their health. Each engine gives its sessions a clock, so that
+// simulated hosts may have different clocks. Dials, timers and the reactor call the function now(). Threads: any.
 class Clock {
  public:
   virtual TimePoint now() const = 0;
@@ -24,7 +24,7 @@ class Clock {
   ~Clock() = default;
 };
 
-// CLOCK_MONOTONIC, as now(). Lives as long as the process.
+// A Clock that reads the function now(). Lives as long as the process.
 inline const Clock& monotonic_clock() {
   class MonotonicClock final : public Clock {
    public:
@@ -34,7 +34,7 @@ inline const Clock& monotonic_clock() {
   return clock;
 }
 
-// TimePoint::max() for what lies beyond it.
+// Returns now() + timeout, at most TimePoint::max().
 inline TimePoint deadline_after(Nanos timeout) {
   const TimePoint start = now();
   return timeout > TimePoint::max() - start ? TimePoint::max() : start + timeout;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/config_table.h"
+#include "base/config_section.h"
 
 namespace railweave {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 constexpr std::string_view kOurPrefix = "RAILWEAVE_";
 
 const Setting* find_setting(std::string_view name) {
-  const auto table = config_table();
-  const auto found = std::ranges::find(table, name, &Setting::name);
-  return found == table.end() ? nullptr : &*found;
+  const auto settings = config_settings();
+  const auto found = std::ranges::find(settings, name, &Setting::name);
+  return found == settings.end() ? nullptr : *found;
 }
 
 // Letters to insert, delete or replace to get from `a` to `b`.
@@ -42,11 +42,13 @@ std::string unknown_name(std::string_view name) {
   std::string_view nearest;
   std::size_t nearest_distance = name.size();
   std::vector<std::string_view> known;
-  for (const Setting& setting : config_table()) {
-    if (!is_ours(setting)) continue;
-    known.push_back(setting.name);
-    const std::size_t distance = edit_distance(name, setting.name);
-    if (distance < nearest_distance) nearest = setting.name, nearest_distance = distance;
+  for (const Setting* setting : config_settings())
+    if (is_ours(*setting)) known.push_back(setting->name);
+  for (const std::string_view other : variables_of_other_libraries())
+    if (std::ranges::find(known, other) == known.end()) known.push_back(other);
+  for (const std::string_view one : known) {
+    const std::size_t distance = edit_distance(name, one);
+    if (distance < nearest_distance) nearest = one, nearest_distance = distance;
   }
   // Half the name's own part wrong: no guess is better than a bad one.
   const bool guess = 2 * nearest_distance <= std::max(name.size(), nearest.size()) - kOurPrefix.size();
@@ -69,7 +71,8 @@ Result<Config> Config::parse(const std::map<std::string, std::string>& environme
   for (const auto& [name, value] : environment) {
     const Setting* const setting = find_setting(name);
     if (setting && !parse_setting(*setting, value, config)) problems.push_back(ill_formed(*setting, value));
-    if (!setting && name.starts_with(kOurPrefix)) problems.push_back(unknown_name(name));
+    if (!setting && name.starts_with(kOurPrefix) && !is_known_to_other_libraries(name))
+      problems.push_back(unknown_name(name));
   }
   if (problems.empty()) return config;
   return Status(Code::invalid_config, Scope::engine, fmt::format("{}", fmt::join(problems, "; ")));
@@ -90,9 +93,9 @@ Result<Config> Config::from_environment() {
 std::vector<std::string> Config::overrides() const {
   const Config defaults;
   std::vector<std::string> changed;
-  for (const Setting& setting : config_table()) {
-    const std::string value = value_text(setting, *this);
-    if (value != value_text(setting, defaults)) changed.push_back(fmt::format("{}={}", setting.name, value));
+  for (const Setting* setting : config_settings()) {
+    const std::string value = value_text(*setting, *this);
+    if (value != value_text(*setting, defaults)) changed.push_back(fmt::format("{}={}", setting->name, value));
   }
   return changed;
 }

@@ -6,8 +6,8 @@ namespace railweave {
 namespace {
 
 constexpr std::size_t kPatienceMax = 128 * MiB;
-constexpr double kWeight = 0.125, kWeightWhenStale = 0.5;  // of the newest sample
-constexpr double kOutlier = 4;  // a sample counts at most so many times what was known: the copier lost its core
+constexpr double kWeight = 0.125, kWeightWhenStale = 0.5;  // weights of the newest sample
+constexpr double kOutlier = 4;  // a sample counts as at most 4 times the average: the thread may have lost its core
 
 }  // namespace
 
@@ -19,14 +19,15 @@ void CopyCost::sample(std::size_t bytes, Nanos took) {
   if (ns_per_byte_ == 0) ns_per_byte_ = seen;
   double weight = kWeight;
   if (stale()) {
-    weight = seen < ns_per_byte_ ? 1 : kWeightWhenStale;  // nothing disturbs a copy so that it takes less
+    weight = seen < ns_per_byte_ ? 1 : kWeightWhenStale;  // disturbances make a copy slower, never faster
     patience_bytes_ = std::min(2 * patience_bytes_, kPatienceMax);
   }
   ns_per_byte_ += weight * (std::min(seen, kOutlier * ns_per_byte_) - ns_per_byte_);
   unmeasured_bytes_ = 0;
 }
 
-// Two copies cost the slower one's time where both ends do nothing else, the time of both where both are busy: between.
+// The cost of both inline copies. If both ends are idle otherwise, the copies overlap and the slower one counts. If
+// both are busy, the sum counts. The result is the mean of the two.
 double CopyChoice::inline_ns_per_byte() const {
   const double ours = inline_.ns_per_byte();
   const double theirs = writer_ns_per_byte_ > 0 ? std::min(writer_ns_per_byte_, kOutlier * ours) : ours;

@@ -1,7 +1,8 @@
-// Which way large payload of another process comes faster, by what it cost so far: out of shared memory that its owner
-// copied it to, or fetched out of the owner's (process_vm_readv). Neither is better everywhere: a fetch pays the kernel
-// for every page, shared memory pays for two copies and for carrying fresh lines from one core to the other, and a
-// virtual machine's cores move. Time comes in as an argument. Threads: one at a time.
+// Chooses the cheaper way to read large payload of another process, by measured cost. Inline: the writer copies the
+// payload into shared memory, and the reader copies it out. Fetched: the reader copies it out of the writer's memory
+// (process_vm_readv). Neither is better everywhere. A fetch costs kernel time for every page. Inline costs two copies,
+// and cache lines move between cores. A virtual machine's cores move, too. Callers measure the time. Threads: one at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +11,34 @@
 
 namespace railweave {
 
-// A moving average of nanoseconds per byte.
+// The cost of one way to copy: a moving average of nanoseconds per byte.
 class CopyCost {
  public:
-  static constexpr std::size_t kSampleBytesMin = 8 * KiB;  // smaller pieces teach nothing
+  static constexpr std::size_t kSampleBytesMin = 8 * KiB;  // smaller copies are not sampled
 
   void sample(std::size_t bytes, Nanos took);
   double ns_per_byte() const { return ns_per_byte_; }  // 0: not known
-  // Bytes that came another way since the last sample; after many the next one counts for more.
+  // Counts bytes that were copied the other way since the last sample.
   void pass(std::size_t bytes) { unmeasured_bytes_ += bytes; }
+  // True without a sample, or if many bytes were passed since the last one. The next sample then weighs more.
   bool stale() const;
 
  private:
   double ns_per_byte_ = 0;
   std::size_t unmeasured_bytes_ = 0;
-  std::size_t patience_bytes_ = 4 * MiB;  // doubles: the first samples are of memory that nobody had touched
+  // passed bytes until stale(); doubles with each stale sample, because the first samples are of untouched memory
+  std::size_t patience_bytes_ = 4 * MiB;
 };
 
-// The reader's.
+// The reader's choice between the two ways.
 class CopyChoice {
  public:
-  // So many bytes, brought so, took the reader so long.
+  // Records that the reader's copy of `bytes`, fetched or inline, took the time `took`.
   void sample(bool fetched, std::size_t bytes, Nanos took);
-  // What the writer says that its copies into shared memory cost it. 0: not known; as ours out of it, then.
+  // Sets the cost of the writer's copies into shared memory, as the writer measured it. 0: not known; then the cost of
+  // the reader's inline copies counts instead.
   void on_writer_speed(double ns_per_byte) { writer_ns_per_byte_ = ns_per_byte; }
-  // The cheaper way; now and then the other one, until it has been measured again.
+  // True: fetching is the better way. While the other way's cost is stale, the answer is the other way.
   bool wants_fetch() const { return wants_fetch_; }
 
  private:

@@ -1,5 +1,4 @@
-// How long a thread has waited for a core: time in which it could not do what it was asked for, and others may think it
-// dead.
+// How long a thread has waited for a core. In such time the thread answers nothing, and peers may take it for dead.
 #pragma once
 
 #include <optional>
@@ -8,8 +7,8 @@
 
 namespace railweave {
 
-// How long the calling thread was runnable but not running since it began: the second number of
-// /proc/thread-self/schedstat. None where the kernel does not say.
+// Returns how long the calling thread was runnable but not running since it began: the second number of
+// /proc/thread-self/schedstat. None where the kernel does not provide the number. Threads: any.
 std::optional<Nanos> core_wait();
 
 }  // namespace railweave

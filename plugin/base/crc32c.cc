@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kPolynomialReversed = 0x82F63B78;
 
-// table[k][b]: what byte b does to the CRC when k more bytes follow it ("slicing by 8").
+// table[k][b]: the effect of byte b on the CRC if k more bytes follow ("slicing by 8").
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
 constexpr Tables make_tables() {
@@ -42,7 +42,7 @@ std::uint64_t load_word(const std::byte* p) {
 }
 
 #if defined(__x86_64__)
-// Polynomials modulo P as the CRC has them, bits reversed: bit 31 is 1, bit 0 is x^31.
+// Polynomials modulo P with reversed bits, as in the CRC: bit 31 is 1, bit 0 is x^31.
 constexpr std::uint32_t kOne = 0x8000'0000;
 
 constexpr std::uint32_t times_x(std::uint32_t a) { return (a >> 1) ^ ((a & 1) ? kPolynomialReversed : 0); }
@@ -61,21 +61,22 @@ constexpr std::uint32_t x_to_the(std::uint64_t n) {
   return power;
 }
 
-// By which followed_by() multiplies for `bytes` more bytes. A carry-less product of two reversed 32-bit numbers is one
-// bit off the reversed 64-bit product, which is a factor x, and the instruction that reduces it brings x^32.
+// The factor by which followed_by() multiplies for `bytes` more bytes: x^(8 * bytes - 33). A carry-less product of two
+// reversed 32-bit numbers is one bit off the reversed 64-bit product, which is a factor x. The reducing instruction
+// brings the factor x^32.
 constexpr std::uint32_t factor_for(std::size_t bytes) { return x_to_the(8 * std::uint64_t{bytes} - 33); }
 
 constexpr std::size_t kInThreesFrom = 768;
 
-// What `crc` becomes when zeros follow it.
+// Returns the CRC after zero bytes that follow `crc`; `factor` is factor_for(their number).
 __attribute__((target("sse4.2,pclmul"))) inline std::uint64_t followed_by(std::uint32_t factor, std::uint64_t crc) {
   const __m128i product =
       _mm_clmulepi64_si128(_mm_cvtsi64_si128(std::int64_t(crc)), _mm_cvtsi32_si128(std::int32_t(factor)), 0);
   return _mm_crc32_u64(0, std::uint64_t(_mm_cvtsi128_si64(product)));
 }
 
-// One instruction waits three cycles for the one before, though each cycle could begin one: three neighbouring blocks
-// at once.
+// Processes three neighbouring blocks at once. The CRC instruction has a latency of three cycles, but one can start in
+// each cycle.
 template <std::size_t kBlock>
 __attribute__((target("sse4.2,pclmul"))) std::uint64_t take_triples(std::uint64_t crc, const std::byte*& p,
                                                                     std::size_t& left) {

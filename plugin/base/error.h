@@ -1,4 +1,4 @@
-// Making errors from errno, and handing them on.
+// Makes a Status from errno, and returns errors to the caller (RW_TRY, RW_ASSIGN_OR_RETURN).
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace railweave {
 
-// Code::system with the message "what: strerror (errno N)". `what` names the call and the thing it was called on.
+// Returns Code::system with the message "what: strerror (errno N)". `what` names the call and its object.
 Status system_error(Scope scope, std::string what, int err = errno);
 
 inline Status status_of(Status status) { return status; }
@@ -23,15 +23,15 @@ Status status_of(const Result<T>& result) {
 #define RW_CONCAT_INNER(a, b) a##b
 #define RW_CONCAT(a, b) RW_CONCAT_INNER(a, b)
 
-// Returns the error of `expr` (a Status or a Result) from the enclosing function, if there is one.
+// Returns from the enclosing function with the error of `expr` (a Status or a Result), if `expr` is an error.
 #define RW_TRY(expr) RW_TRY_AS(RW_CONCAT(rw_status_, __COUNTER__), expr)
 #define RW_TRY_AS(name, expr)                                              \
   do {                                                                     \
     if (auto name = ::railweave::status_of(expr); !name.ok()) return name; \
   } while (false)
 
-// RW_ASSIGN_OR_RETURN(auto lane, open_lane(...)): returns the error of the Result, or moves its value into `decl`.
-// Several statements: not the body of an unbraced if.
+// RW_ASSIGN_OR_RETURN(auto lane, open_lane(...)): returns the error of the Result, or moves the value into `decl`.
+// The macro is several statements. REQUIRES: not the body of an unbraced if.
 #define RW_ASSIGN_OR_RETURN(decl, expr) RW_ASSIGN_OR_RETURN_AS(RW_CONCAT(rw_result_, __COUNTER__), decl, expr)
 #define RW_ASSIGN_OR_RETURN_AS(name, decl, expr) \
   auto name = (expr);                            \

@@ -1,5 +1,5 @@
-// A file descriptor with one owner.
-// Threads: as for an int. Errors: close() has none worth hearing of; errno is kept.
+// OwnedFd: a file descriptor with one owner, closed with the owner.
+// Threads: as for an int. Errors: errors of close() are ignored, and errno is left as it was.
 #pragma once
 
 #include <unistd.h>
@@ -21,15 +21,15 @@ class OwnedFd {
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
 
-  // The caller owns it from here on.
+  // Passes ownership of the descriptor to the caller.
   int release() { return std::exchange(fd_, -1); }
 
-  // Closes what is held, then takes `fd`.
+  // Closes the held descriptor, if any, and takes ownership of `fd`.
   void reset(int fd = -1) {
     const int old = std::exchange(fd_, fd);
     if (old < 0) return;
     const int kept = errno;
-    ::close(old);  // never again on EINTR: Linux has let go of the number by then
+    ::close(old);  // no retry on EINTR: Linux has freed the number by then
     errno = kept;
   }
 

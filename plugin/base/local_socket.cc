@@ -71,7 +71,7 @@ ssize_t recv_with_fd(int fd, std::span<std::byte> bytes, OwnedFd& passed) {
     for (std::size_t i = 0; i < count; ++i) {
       int each;
       std::memcpy(&each, CMSG_DATA(c) + i * sizeof each, sizeof each);
-      OwnedFd owned(each);  // one too many is closed
+      OwnedFd owned(each);  // closes a second descriptor
       if (!passed) passed = std::move(owned);
     }
   }

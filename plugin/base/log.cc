@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kCut = "...";
 
-// What fits of a text of `wanted` bytes whose beginning is in `buffer`: no trailing newline, no torn UTF-8 character,
-// and no control byte, which would begin a line that looks like somebody else's, or speak to a terminal.
+// Returns the line for a text of `wanted` bytes, whose beginning is in `buffer`: no trailing newline, no cut UTF-8
+// character, no control byte. A control byte could forge another line in the log, or control a terminal.
 std::string_view finish_line(std::array<char, kLogLineBytes>& buffer, std::size_t wanted) {
   std::size_t size = std::min(wanted, buffer.size());
   if (wanted > buffer.size()) {
@@ -40,7 +40,7 @@ void write_log_line(LogLevel level, LogTopic topic, const char* file, int line, 
   try {
     const auto out = fmt::vformat_to_n(buffer.data(), buffer.size(), format, args);
     sink(level, topic, file, line, finish_line(buffer, out.size));
-  } catch (...) {  // a line that cannot be formatted is no reason to fail what it speaks of
+  } catch (...) {  // logging must not fail the caller: the sink gets the unformatted text
     sink(level, topic, file, line, std::string_view(format.data(), std::min(format.size(), kLogLineBytes)));
   }
 }

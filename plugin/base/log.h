@@ -1,6 +1,7 @@
-// Writing log lines: RW_WARN(net, "rail {} lost: {}", name, why). The first argument is a LogTopic, the rest fmt's.
-// Names and reasons come from the network as they are: control bytes become '?' here, once for all of them.
-// Without a sink a line costs one atomic load and its arguments are not evaluated. Any thread; never on the data path.
+// Log lines: RW_WARN(net, "rail {} lost: {}", name, why). The first argument is a LogTopic, the others are fmt's.
+// Control bytes in a line become '?', because names and reasons may come from the network unchecked.
+// Without a sink a line costs one atomic load, and its arguments are not evaluated.
+// Threads: any. Never log on the data path: the sink may take a lock.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,12 +12,12 @@
 
 namespace railweave {
 
-// Longest text a sink is given, in bytes; what is longer ends in "...".
+// Longest text that a sink receives, bytes; a longer line is cut and ends in "...".
 inline constexpr std::size_t kLogLineBytes = 1023;
 
 extern std::atomic<LogSink> current_log_sink;
 
-// Formats and hands to the sink. Never throws.
+// Formats a line and passes it to the sink. Never throws: a line that cannot be formatted is passed unformatted.
 void write_log_line(LogLevel level, LogTopic topic, const char* file, int line, fmt::string_view format,
                     fmt::format_args args) noexcept;
 

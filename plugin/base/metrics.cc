@@ -7,7 +7,7 @@ namespace railweave {
 MetricsRegistry::~MetricsRegistry() { assert(entries_.empty()); }
 
 MetricsRegistry::Registration MetricsRegistry::add(MetricLabels labels, std::vector<Named> metrics) {
-  std::list<Entry> fresh;  // allocates before the mutex is taken
+  std::list<Entry> fresh;  // the entry is allocated before the mutex is locked
   fresh.push_back({std::move(labels), std::move(metrics)});
   const auto place = fresh.begin();
   const MutexLock lock(mutex_);
@@ -32,7 +32,7 @@ MetricsRegistry::Registration& MetricsRegistry::Registration::operator=(Registra
 void MetricsRegistry::Registration::reset() {
   MetricsRegistry* const registry = std::exchange(registry_, nullptr);
   if (registry == nullptr) return;
-  std::list<Entry> gone;  // freed without the mutex
+  std::list<Entry> gone;  // the entry is freed after the mutex is unlocked
   const MutexLock lock(registry->mutex_);
   gone.splice(gone.end(), registry->entries_, place_);
 }

@@ -1,11 +1,11 @@
-// What a process counts and measures while it runs, and a registry where a scrape finds it (decision D13: watching
+// Counters and gauges of a running process, and a registry through which a scrape reads them (decision D13: watching
 // costs nothing).
 //
-// Writers do one relaxed atomic operation: no lock, no allocation, no system call. A scrape reads the atomics under the
-// registry's mutex, which no writer takes. Values of one scrape are not of one moment.
+// Threads: a writer does one relaxed atomic operation: no lock, no allocation, no system call. A scrape reads the
+// atomics under the registry's mutex, which no writer takes. The values of one scrape are not of one moment.
 //
-// Cache lines: metrics with one writer may share a line, and the struct that holds them starts on one of its own
-// (alignas(kCacheLineBytes)). A SharedCounter has a line for itself.
+// Memory: metrics with one writer may share a cache line, and the struct that holds them starts on a line of its own
+// (alignas(kCacheLineBytes)). A SharedCounter has a cache line for itself.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@
 
 namespace railweave {
 
-// value(): any thread.
+// The value of a counter or gauge. value(): any thread.
 class Metric {
  public:
   Metric(const Metric&) = delete;
@@ -37,19 +37,20 @@ class Metric {
   std::atomic<std::uint64_t> value_{0};
 };
 
-// Only grows. One writer at a time, as a claim or a mutex orders them: add() costs no more than on a plain integer.
+// A count that only grows. REQUIRES: one writer at a time, ordered by a claim or a mutex. add() costs no more than on a
+// plain integer.
 class Counter : public Metric {
  public:
   void add(std::uint64_t n = 1) { value_.store(value() + n, std::memory_order_relaxed); }
 };
 
-// Only grows. Any thread adds: one locked instruction, dearer the more threads add at once.
+// A count that only grows, and to which any thread adds: one locked instruction, slower the more threads add at once.
 class alignas(kCacheLineBytes) SharedCounter : public Metric {
  public:
   void add(std::uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }
 };
 
-// What is true now. Any thread sets it; the last one counts.
+// A current value. Any thread sets it; the last set() counts.
 class Gauge : public Metric {
  public:
   void set(std::uint64_t value) { value_.store(value, std::memory_order_relaxed); }
@@ -57,21 +58,23 @@ class Gauge : public Metric {
 
 enum class MetricKind : std::uint8_t { counter, gauge };
 
-// What metrics of one name have in common. A constant of the program: the registry keeps its address.
+// The name, unit and help that metrics of one name share. REQUIRES: lives as long as the process; the registry keeps
+// its address.
 struct MetricInfo {
   std::string_view name;  // "lane_bytes_sent": snake_case, without unit and without a prefix
   std::string_view unit;  // "bytes", "ns", "bytes/s"; "1": a number of things
   std::string_view help;  // one line: what is counted or measured
 };
 
-// "rail" = "eth0". They tell metrics of one name apart.
+// Labels that distinguish metrics of one name, e.g. "rail" = "eth0".
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-// Threads: any. The mutex is held while one object registers, unregisters, or a scrape visits. Memory: registering
-// allocates, and throws std::bad_alloc. Fork: of no use in a child, since fork may have caught the mutex locked.
+// The list of metrics that a scrape visits.
+// Threads: any. The mutex is held during add(), reset() and visit(). Memory: add() allocates, and may throw
+// std::bad_alloc. Fork: not to be used in a child, because fork may have caught the mutex locked.
 class MetricsRegistry {
  public:
-  // A metric by its name. Counters and gauges are told apart by their types.
+  // A metric with its name. The metric's type says whether it is a counter or a gauge.
   class Named {
    public:
     Named(const MetricInfo& info, const Counter& counter) : Named(info, counter, MetricKind::counter) {}
@@ -88,7 +91,7 @@ class MetricsRegistry {
     MetricKind kind_;
   };
 
-  // What a scrape sees of one metric. References: valid during the call.
+  // One metric as a scrape sees it. The references are valid during the call.
   struct Sample {
     const MetricInfo& info;
     MetricKind kind;
@@ -103,8 +106,8 @@ class MetricsRegistry {
   };
 
  public:
-  // Metrics are visited as long as their Registration lives. Movable. REQUIRES: it ends before its metrics and before
-  // the registry; an owner declares it after its metrics.
+  // Keeps metrics in the registry until its destruction. Movable. REQUIRES: ends before its metrics and before the
+  // registry, so an owner declares its Registration after its metrics.
   class Registration {
    public:
     Registration() = default;
@@ -112,7 +115,7 @@ class MetricsRegistry {
         : registry_(std::exchange(other.registry_, nullptr)), place_(other.place_) {}
     Registration& operator=(Registration&& other) noexcept;
     ~Registration() { reset(); }
-    // Unregisters now. After return no scrape reads the metrics. Nothing happens the second time.
+    // Unregisters the metrics. After return no scrape reads them. A second call does nothing.
     void reset();
 
    private:
@@ -128,13 +131,13 @@ class MetricsRegistry {
   MetricsRegistry& operator=(const MetricsRegistry&) = delete;
   ~MetricsRegistry();
 
-  // The metrics of one object, a lane or a rail, which share labels. Several may have the same name and labels: all are
-  // visited, and the scrape adds them up. A counter leaves the sum with its registration: a total that must never fall
-  // is a counter that stays.
+  // Registers the metrics of one object, e.g. a lane or a rail; they share the labels. Several metrics may have the
+  // same name and labels: all are visited, and the scrape adds them up. A counter leaves this sum with its
+  // Registration, so a total that must never fall needs a counter that stays registered.
   [[nodiscard]] Registration add(MetricLabels labels, std::vector<Named> metrics) RW_EXCLUDES(mutex_);
 
-  // Calls `each` for every metric, in the order of registration. `each` does not wait, and does not register or
-  // unregister: the mutex is held.
+  // Calls `each` for every metric, in the order of registration. REQUIRES: `each` does not wait, register or
+  // unregister, because the mutex is held.
   void visit(const std::function<void(const Sample&)>& each) const RW_EXCLUDES(mutex_);
 
  private:

@@ -1,13 +1,13 @@
-// Mutexes that clang's thread-safety analysis follows: a field names its mutex (RW_GUARDED_BY), a function names the
-// mutex its caller holds (RW_REQUIRES), and clang refuses code that breaks either. g++ compiles the same code without
-// the macros.
+// Mutexes that clang's thread-safety analysis follows: a field names its mutex (RW_GUARDED_BY), and a function names
+// the mutex that its caller holds (RW_REQUIRES). clang rejects code that breaks either rule. For g++ the macros are
+// empty.
 //
-// Cost: that of std::mutex, std::unique_lock and std::condition_variable. Threads: any. Errors: none; misuse (a second
-// lock() by one thread, an unlock() without a lock()) is undefined, as in std. After fork: a mutex that another thread
-// held stays locked in the child.
+// Cost: as std::mutex, std::unique_lock and std::condition_variable. Threads: any. Errors: none; misuse (a second
+// lock() by one thread, an unlock() without a lock()) is undefined, as in std.
+// Fork: a mutex that another thread held at the fork stays locked in the child.
 //
-// The analysis skips constructors and destructors, and looks at each lambda as at a function of its own: a condition
-// that reads guarded fields is written `[&]() RW_REQUIRES(mutex_) { return ready_; }`.
+// The analysis skips constructors and destructors, and checks each lambda as a function of its own. So a condition that
+// reads guarded fields is written `[&]() RW_REQUIRES(mutex_) { return ready_; }`.
 #pragma once
 
 #include <algorithm>
@@ -25,21 +25,21 @@
 #endif
 
 // --- classes
-// objects can be held; `name` stands in clang's errors
+// objects can be held; clang's errors print `name`
 #define RW_CAPABILITY(name) RW_THREAD_ATTRIBUTE(capability(name))
-#define RW_SCOPED_CAPABILITY RW_THREAD_ATTRIBUTE(scoped_lockable)  // objects hold something until they are destroyed
+#define RW_SCOPED_CAPABILITY RW_THREAD_ATTRIBUTE(scoped_lockable)  // objects hold a mutex until their destruction
 // --- fields
-#define RW_GUARDED_BY(x) RW_THREAD_ATTRIBUTE(guarded_by(x))        // is read and written under x only
-#define RW_PT_GUARDED_BY(x) RW_THREAD_ATTRIBUTE(pt_guarded_by(x))  // what the pointer points to is
-// --- functions; without an argument `this` is meant
-#define RW_REQUIRES(...) RW_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))  // callers hold it
-#define RW_EXCLUDES(...) RW_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))       // callers do not hold it
+#define RW_GUARDED_BY(x) RW_THREAD_ATTRIBUTE(guarded_by(x))        // the field is read and written under x only
+#define RW_PT_GUARDED_BY(x) RW_THREAD_ATTRIBUTE(pt_guarded_by(x))  // the pointee is read and written under x only
+// --- functions; without an argument the mutex is `this`
+#define RW_REQUIRES(...) RW_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))  // callers hold the mutex
+#define RW_EXCLUDES(...) RW_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))       // callers do not hold the mutex
 #define RW_ACQUIRE(...) RW_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define RW_RELEASE(...) RW_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
-// first argument: what success returns
+// first argument: the value that the function returns on success
 #define RW_TRY_ACQUIRE(...) RW_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define RW_RETURN_CAPABILITY(x) RW_THREAD_ATTRIBUTE(lock_returned(x))  // returns a reference to x
-// it is held, says who cannot prove it
+// the analysis takes the mutex for held after the call
 #define RW_ASSERT_CAPABILITY(...) RW_THREAD_ATTRIBUTE(assert_capability(__VA_ARGS__))
 #define RW_NO_THREAD_SAFETY_ANALYSIS RW_THREAD_ATTRIBUTE(no_thread_safety_analysis)  // a comment there says why
 
@@ -55,7 +55,8 @@ class RW_CAPABILITY("mutex") Mutex {
   void unlock() RW_RELEASE() { inner_.unlock(); }
   // False: another thread holds the mutex.
   bool try_lock() RW_TRY_ACQUIRE(true) { return inner_.try_lock(); }
-  // Locks nothing: tells the analysis that this thread holds the mutex, where a caller that clang cannot see took it.
+  // Locks nothing. Asserts to the analysis that this thread holds the mutex, where a caller that clang cannot see
+  // locked the mutex.
   void assert_held() const RW_ASSERT_CAPABILITY() {}
 
  private:
@@ -64,7 +65,7 @@ class RW_CAPABILITY("mutex") Mutex {
 };
 static_assert(sizeof(Mutex) == sizeof(std::mutex));
 
-// One thread may lock it several times, and unlocks it as often.
+// A mutex that one thread may lock several times, and unlocks as often.
 class RW_CAPABILITY("mutex") RecursiveMutex {
  public:
   void lock() RW_ACQUIRE() { inner_.lock(); }
@@ -74,12 +75,12 @@ class RW_CAPABILITY("mutex") RecursiveMutex {
   std::recursive_mutex inner_;
 };
 
-// Holds a mutex until the end of its scope, but for the time between unlock() and lock(). One thread.
+// Holds a mutex until the end of the scope, except between unlock() and lock(). Threads: one.
 template <class Lockable>
 class RW_SCOPED_CAPABILITY ScopedLock {
  public:
   explicit ScopedLock(Lockable& mutex) RW_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  // After a try_lock() that succeeded.
+  // Adopts a mutex that a successful try_lock() locked.
   ScopedLock(Lockable& mutex, std::adopt_lock_t) RW_REQUIRES(mutex) : mutex_(mutex) {}
   ~ScopedLock() RW_RELEASE() {
     if (held_) mutex_.unlock();
@@ -87,7 +88,7 @@ class RW_SCOPED_CAPABILITY ScopedLock {
   ScopedLock(const ScopedLock&) = delete;
   ScopedLock& operator=(const ScopedLock&) = delete;
 
-  // REQUIRES: it is held.
+  // REQUIRES: the mutex is held.
   void unlock() RW_RELEASE() {
     held_ = false;
     mutex_.unlock();
@@ -105,31 +106,32 @@ class RW_SCOPED_CAPABILITY ScopedLock {
 
 using MutexLock = ScopedLock<Mutex>;
 
-// Where threads wait for what another thread changes under a mutex. All waiters of one object name the same mutex.
-// A wait releases the mutex, sleeps, and holds the mutex again when it returns. The mutex is also held in `condition`.
+// Lets threads wait for a change that another thread makes under a mutex. All waiters of one object pass the same
+// mutex. A wait releases the mutex, sleeps, and holds the mutex again when it returns. `condition` runs with the mutex
+// held.
 class ConditionVariable {
  public:
   // May return without a notification.
   void wait(Mutex& mutex) RW_REQUIRES(mutex) {
     std::unique_lock inner(mutex.inner_, std::adopt_lock);
     inner_.wait(inner);
-    (void)inner.release();  // the caller's, as before
+    (void)inner.release();  // the caller keeps the mutex
   }
-  // Waits as wait() does, and also returns after `patience` (CLOCK_MONOTONIC), or after a day.
+  // Waits as wait(), but returns after `patience` at the latest (CLOCK_MONOTONIC; at most one day).
   void wait_for(Mutex& mutex, Nanos patience) RW_REQUIRES(mutex) {
     std::unique_lock inner(mutex.inner_, std::adopt_lock);
-    // a sum with the time now must not overflow
+    // at most a day: the sum with the present time must not overflow
     (void)inner_.wait_for(inner, std::min<Nanos>(patience, std::chrono::hours(24)));
     (void)inner.release();
   }
 
-  // Until `condition` holds. The analysis checks the condition where it is written, and cannot match its mutex with
-  // `mutex` here.
+  // Waits until `condition` holds. The analysis is off, because it cannot match the mutex of the condition with `mutex`
+  // here; it checks the condition where the condition is written.
   template <class Condition>
   void wait(Mutex& mutex, Condition condition) RW_REQUIRES(mutex) RW_NO_THREAD_SAFETY_ANALYSIS {
     while (!condition()) wait(mutex);
   }
-  // Until `condition` holds, or `patience` (CLOCK_MONOTONIC) is over: what the condition said last.
+  // Waits until `condition` holds, at most `patience` (CLOCK_MONOTONIC). Returns the condition's last value.
   template <class Condition>
   bool wait_for(Mutex& mutex, Nanos patience, Condition condition) RW_REQUIRES(mutex) RW_NO_THREAD_SAFETY_ANALYSIS {
     const TimePoint deadline = deadline_after(patience);

@@ -39,7 +39,7 @@ Result<Addresses> resolve(const std::string& host, std::uint16_t port, int flags
 
 bool is_address(const std::string& host) { return resolve(host, 0, AI_NUMERICHOST).ok(); }
 
-// RFC 6761 and what distributions write into /etc/hosts beside it: names for this host alone.
+// True for the names that mean this host only: those of RFC 6761, and those in /etc/hosts of distributions.
 bool is_localhost(std::string_view host) {
   constexpr std::array<std::string_view, 5> kNames{"localhost", "localhost4", "localhost6", "ip6-localhost",
                                                    "ip6-loopback"};
@@ -60,7 +60,8 @@ std::string text_of(const addrinfo& where) {
              : "?";
 }
 
-// Why nobody may be found by a name. Empty: it leads off this host.
+// Returns the hint that `host` resolves to loopback only, so that no other host is reached. Empty: an address leads off
+// this host.
 std::string hint_at_loopback(const std::string& host, const addrinfo& where) {
   for (const addrinfo* a = &where; a != nullptr; a = a->ai_next)
     if (!is_loopback(*a->ai_addr)) return {};
@@ -92,7 +93,7 @@ Result<OwnedFd> listen_there(const addrinfo& where, const std::string& place) {
   return fd;
 }
 
-// At any address of both families; of IPv4 alone where the kernel has no IPv6.
+// Listens at any address of both families; of IPv4 only, if the kernel has no IPv6.
 Result<OwnedFd> listen_anywhere(std::uint16_t port, const std::string& place) {
   if (Result<OwnedFd> both = new_listener(AF_INET6); both.ok()) {
     const int off = 0;
@@ -111,7 +112,8 @@ Result<OwnedFd> listen_anywhere(std::uint16_t port, const std::string& place) {
   return fd;
 }
 
-// Two connecting ends of one socket: what comes of trying a port of this host that nobody listens on, now and then.
+// True if the socket is connected to itself (TCP simultaneous open). This may happen at connect() to an ephemeral port
+// of this host that has no listener.
 bool connected_to_itself(int socket) {
   sockaddr_storage here{}, there{};
   socklen_t here_bytes = sizeof here, there_bytes = sizeof there;

@@ -21,11 +21,11 @@ std::string limit_text(__rlimit_resource resource) {
 std::size_t descriptors_left() {
   rlimit limit{};
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir("/proc/self/fd"), &::closedir);
-  if (!open && errno != EMFILE) return SIZE_MAX;  // no /proc
+  if (!open && errno != EMFILE) return SIZE_MAX;  // no /proc: the number is not known
   if (!open || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
   std::size_t used = 0;
   while (::readdir(open.get()) != nullptr) ++used;
-  used -= 3;  // ".", "..", and the descriptor of this reading
+  used -= 3;  // ".", ".." and the descriptor of `open`
   return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 

@@ -1,5 +1,5 @@
-// What the system lets this process have, in the words of whoever can change it. Threads: any. Nothing throws but
-// bad_alloc.
+// Limits that the system sets this process, and hints for messages that name the setting to change. Threads: any.
+// Functions throw nothing but bad_alloc.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,15 @@
 
 namespace railweave {
 
-// How many descriptors this process may still open; 0 too where that cannot be counted for want of one.
+// Returns how many descriptors this process may still open. 0 also where no descriptor is left to count them with;
+// SIZE_MAX without /proc.
 std::size_t descriptors_left();
-// " (this process may have 1024: ulimit -n)" where `err` says that there are no descriptors (EMFILE), else empty.
+// Returns " (this process may have 1024: ulimit -n)" for EMFILE (no descriptors), else empty.
 std::string descriptor_hint(int err);
-// " (RAILWEAVE_PORTS: ...)" where `err` says that a port is for privileged processes (EACCES), else empty.
+// Returns " (RAILWEAVE_PORTS: ...)" for EACCES (a port for privileged processes only), else empty.
 std::string port_hint(int err);
-// A thread could not be started. Code::exhausted; the message names the limits that may be the cause.
+// Returns the error for a thread that could not be started: Code::exhausted. The message names the limits that may be
+// the cause.
 Status no_thread(const std::system_error& why);
 
 }  // namespace railweave

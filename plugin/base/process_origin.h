@@ -1,5 +1,5 @@
-// Which process something was made in: after a fork its threads live in the parent only, and its locks may be held for
-// ever.
+// ProcessOrigin: tells an object whether it is used in a forked child of the process that made it. The object's threads
+// do not exist in the child, and its locks may stay locked for ever.
 // Threads: any.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace railweave {
 class ProcessOrigin {
  public:
   ProcessOrigin();
-  bool in_child() const;  // true in a child forked since: one atomic load
+  bool in_child() const;  // true in a child that was forked after construction; one atomic load
 
  private:
   const std::uint32_t generation_;

@@ -12,8 +12,8 @@
 namespace railweave {
 namespace {
 
-// For sandboxes without getrandom(): the kernel gave the process 16 random bytes at exec; pid and time tell forks and
-// calls apart.
+// Fallback for sandboxes without getrandom(). The kernel gave the process 16 random bytes at exec (AT_RANDOM); pid and
+// time distinguish forks and calls.
 std::array<std::uint8_t, 16> random_id_without_getrandom() {
   std::array<std::uint8_t, 16> id{};
   if (const auto at_exec = getauxval(AT_RANDOM))
@@ -40,7 +40,7 @@ std::array<std::uint8_t, 16> random_id() {
 Status fill_with_random(std::span<std::byte> bytes) {
   ssize_t got;
   do {
-    got = ::getrandom(bytes.data(), bytes.size(), 0);  // whole, up to 256
+    got = ::getrandom(bytes.data(), bytes.size(), 0);  // never a part: up to 256 bytes come whole
   } while (got < 0 && errno == EINTR);
   return got == static_cast<ssize_t>(bytes.size()) ? Status() : system_error(Scope::lane, "getrandom");
 }

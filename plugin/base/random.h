@@ -1,4 +1,4 @@
-// Randomness that names things, and that keeps them apart from what strangers say. plugin/protocol never includes this.
+// Random bytes for ids and secrets. plugin/protocol never includes this file. Threads: any.
 #pragma once
 
 #include <array>
@@ -10,10 +10,11 @@
 
 namespace railweave {
 
-// 128 bits that no other process or call has: from the kernel. Any thread; never fails.
+// Returns 128 bits that no other process or call gets, from the kernel's getrandom(). Never fails: in a sandbox without
+// getrandom() the bits are made of the process's AT_RANDOM, its pid and the time.
 std::array<std::uint8_t, 16> random_id();
 
-// Bytes that nobody can foresee: from the kernel, or an error. At most 256 of them. Any thread.
+// Fills `bytes` with unpredictable bytes from the kernel. REQUIRES: at most 256 bytes. Errors: system.
 Status fill_with_random(std::span<std::byte> bytes);
 
 }  // namespace railweave

@@ -1,35 +1,38 @@
-// "Look at me": a set of nodes that any thread adds to and a consumer empties. No lock, no allocation.
+// ReadySet: the objects that have work. Any thread adds nodes, and a consumer takes all of them out. No lock, no
+// allocation.
 //
-//   producer: write down the work; if (set.add(node)) wake or try to claim;
+//   producer: record the work; if (set.add(node)) wake the consumer or try to claim;
 //   consumer: for (ReadyNode* n = set.take_all(); n;) { ReadyNode& node = *n; n = ReadySet::release(node); do the work
 //   }
 //
-// Whatever a producer wrote before add() (true or false) is seen by the consumer after the release() that follows.
-// Claims: add() and empty() are sequentially consistent, so "add, then try the claim" on one side and "give the claim
-// up (seq_cst), then look at empty()" on the other cannot both miss each other.
+// Memory order: the consumer sees everything that a producer wrote before add() (true or false) after the release()
+// that follows.
+// Claims: add() and empty() are sequentially consistent. One thread adds and then tries the claim; another gives the
+// claim up (seq_cst) and then reads empty(). At least one of the two sees the other.
 #pragma once
 
 #include <atomic>
 
 namespace railweave {
 
-// Embedded in what becomes ready. REQUIRES: not in a set when it is destroyed.
+// The member of an object that a ReadySet holds. REQUIRES: not in a set at its destruction.
 struct ReadyNode {
   ReadyNode() = default;
   ReadyNode(const ReadyNode&) = delete;
   ReadyNode& operator=(const ReadyNode&) = delete;
 
   std::atomic<bool> in_set{false};
-  ReadyNode* next = nullptr;  // the set's, from add() until release()
+  ReadyNode* next = nullptr;  // belongs to the set from add() until release()
 };
 
 class ReadySet {
  public:
-  // Any thread. True: it was not in, and now is. False: it was in; whoever added it saw or will see to it.
+  // Adds `node`. True: the node was not in the set. False: the node is in the set already, and the thread that added it
+  // wakes the consumer. Threads: any.
   bool add(ReadyNode& node) {
     return add(node, [] {});
   }
-  // The same. `prepare` runs between: the node is this thread's then, and no consumer has it yet.
+  // As above. `prepare` runs before a consumer can take the node, and only if add() returns true.
   template <class Prepare>
   bool add(ReadyNode& node, Prepare&& prepare) {
     if (node.in_set.exchange(true, std::memory_order_acq_rel)) return false;
@@ -41,8 +44,9 @@ class ReadySet {
     return true;
   }
 
-  // Consumer (of several at once each gets other nodes). Empties the set; the first of a chain in the order of adding,
-  // null when there was none. Every node of the chain must be released; until then add() answers false for it.
+  // Empties the set. Returns a chain of its nodes, in the order of adding; null: the set was empty. The consumer must
+  // release every node of the chain; until then add() returns false for the node. Consumers that call this at once get
+  // different nodes.
   ReadyNode* take_all() {
     ReadyNode* node = newest_.exchange(nullptr, std::memory_order_acq_rel);
     ReadyNode* oldest = nullptr;
@@ -55,16 +59,16 @@ class ReadySet {
     return oldest;
   }
 
-  // Consumer. Lets `node` be added again, and answers the next of its chain. The work is looked at after this, not
-  // before.
+  // Consumer. Lets `node` be added again, and returns the next node of the chain. REQUIRES: the consumer reads the work
+  // after this call, not before.
   static ReadyNode* release(ReadyNode& node) {
     ReadyNode* const next = node.next;
-    // An exchange, not a store: it reads what the last add() wrote, and so sees what that producer did before.
+    // An exchange and not a store: it reads the value of the last add(), and so sees that producer's earlier writes.
     node.in_set.exchange(false, std::memory_order_acq_rel);
     return next;
   }
 
-  // Any thread.
+  // Threads: any.
   bool empty() const { return newest_.load(std::memory_order_seq_cst) == nullptr; }
 
  private:

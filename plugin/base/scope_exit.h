@@ -1,4 +1,4 @@
-// Does something however a scope is left, unless it is told not to. One thread.
+// ScopeExit: runs a function when its scope is left in any way, unless dismissed. Threads: one.
 #pragma once
 
 #include <utility>
@@ -17,7 +17,7 @@ class ScopeExit {
   void dismiss() { wanted_ = false; }
 
  private:
-  Act act_;  // throws nothing
+  Act act_;  // must not throw
   bool wanted_ = true;
 };
 

@@ -22,7 +22,7 @@ constexpr unsigned MFD_NOEXEC_SEAL = 8;
 OwnedFd make_memfd(const char* name) {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   OwnedFd fd(::memfd_create(name, kFlags | MFD_NOEXEC_SEAL));
-  if (!fd && errno == EINVAL) fd.reset(::memfd_create(name, kFlags));  // a kernel before 6.3
+  if (!fd && errno == EINVAL) fd.reset(::memfd_create(name, kFlags));  // kernels before 6.3 lack MFD_NOEXEC_SEAL
   return fd;
 }
 
@@ -38,7 +38,7 @@ Status memory_error(const char* call) {
 Result<OwnedFd> make_sealed_memory(std::size_t bytes, const char* name) {
   OwnedFd fd = make_memfd(name);
   if (!fd) return memory_error("memfd_create");
-  rlimit largest{};  // of a file; beyond it ftruncate would end the process by a signal
+  rlimit largest{};  // largest file size; ftruncate beyond it would end the process by SIGXFSZ
   if (::getrlimit(RLIMIT_FSIZE, &largest) == 0 && bytes > largest.rlim_cur) {
     errno = EFBIG;
     return memory_error("ftruncate");

@@ -1,5 +1,4 @@
-// Memory for several processes to map: a memfd that can neither shrink nor grow, so that no access to a mapping of it
-// faults.
+// Memory that several processes map: a memfd that can neither shrink nor grow, so that no access to a mapping faults.
 // Threads: any.
 #pragma once
 
@@ -10,12 +9,13 @@
 
 namespace railweave {
 
-// Zeroed; /proc/PID/fd shows `name`. Errors: exhausted (no memory or descriptors), system.
+// Returns zeroed memory of `bytes`; /proc/PID/fd shows `name`. Errors: exhausted (no memory or descriptors), system.
 Result<OwnedFd> make_sealed_memory(std::size_t bytes, const char* name = "railweave");
-// Checks memory that came from another process. Errors: Code::remote when its size or its seals are not what they must
-// be; system.
+// Checks memory that another process passed. Errors: Code::remote if the memory has another size than `bytes` or may
+// shrink; system.
 Status check_sealed_memory(int fd, std::size_t bytes);
-// What a call on such memory failed with: Code::exhausted or system, from errno.
+// Returns the error of a failed system call on such memory, from errno: Code::exhausted or system. `call` names the
+// call.
 Status memory_error(const char* call);
 
 }  // namespace railweave

@@ -1,7 +1,7 @@
-// Signals belong to the program's own threads: one of ours that starts under this has them blocked. Not so what the
-// thread itself would cause (a fault): blocked, the kernel ends the process without a word to the program's own crash
-// handler.
-// Threads: of the one that makes it, and ends it.
+// SignalsBlocked: blocks signals in the calling thread until its destruction. A thread that starts meanwhile inherits
+// the mask: signals belong to the program's own threads, not to the library's. Signals of the thread's own faults stay
+// unblocked. A blocked fault would end the process without calling the program's crash handler.
+// Threads: made and destroyed by the same thread.
 #pragma once
 
 #include <pthread.h>

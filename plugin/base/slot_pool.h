@@ -1,5 +1,5 @@
-// A fixed number of objects, handed out and given back; each has an index for life.
-// Threads: one at a time. Nothing is allocated after construction.
+// SlotPool: a fixed number of objects to take and give back. Each object keeps its index for the pool's life.
+// Threads: one at a time. Memory: no allocation after construction.
 #pragma once
 
 #include <cassert>
@@ -10,7 +10,7 @@
 
 namespace railweave {
 
-// Objects are constructed once, with the pool, and destroyed with it: take() hands out an object as it was last left.
+// Objects are constructed and destroyed with the pool, so take() returns an object in the state of its last use.
 template <class T>
 class SlotPool {
  public:
@@ -21,7 +21,7 @@ class SlotPool {
   SlotPool(const SlotPool&) = delete;
   SlotPool& operator=(const SlotPool&) = delete;
 
-  // Null when all are out. The one given back last goes out first: it is still in the cache.
+  // Null: all objects are taken. The object given back last is taken first, because it is still in the cache.
   T* take() {
     if (free_.empty()) return nullptr;
     T* const slot = &slots_[free_.back()];
@@ -29,7 +29,7 @@ class SlotPool {
     return slot;
   }
 
-  // REQUIRES: `slot` came from take() of this pool and was not given back since.
+  // REQUIRES: `slot` came from this pool's take(), and was not given back since.
   void give_back(T* slot) {
     assert(owns(slot) && free_.size() < capacity_);
     free_.push_back(static_cast<std::uint32_t>(index_of(slot)));  // within the capacity reserved at construction
@@ -45,7 +45,7 @@ class SlotPool {
 
  private:
   const std::unique_ptr<T[]> slots_;
-  std::vector<std::uint32_t> free_;  // indices, next to go last
+  std::vector<std::uint32_t> free_;  // indices of free objects; the next to be taken is the last
   const std::size_t capacity_;
 };
 

@@ -1,4 +1,4 @@
-// Bounded queue from one producer thread to one consumer thread. No lock, no allocation after construction.
+// SpscRing: a bounded queue from one producer thread to one consumer thread. No lock, no allocation after construction.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,9 @@
 
 namespace railweave {
 
-// T: default-constructible and copy-assignable. An element stays in its slot until it is overwritten, so elements
-// should be plain values. "One thread" may change hands where something else (a claim, a mutex) orders the change.
+// T: default-constructible and copy-assignable. An element stays in its slot until overwritten, so elements should be
+// plain values. The producer's or consumer's role may pass to another thread where a claim or a mutex orders the
+// change.
 template <class T>
 class SpscRing {
  public:
@@ -48,7 +49,7 @@ class SpscRing {
     return true;
   }
 
-  // Consumer. Whether `f` holds for one that it could pop.
+  // Consumer. True if `f` holds for an element in the queue.
   template <class F>
   bool any_of(F f) const {
     const std::size_t tail = tail_.load(std::memory_order_acquire);
@@ -57,18 +58,18 @@ class SpscRing {
     return false;
   }
 
-  // Any thread. True for the consumer: nothing that it could pop yet. A producer or consumer at work may make the
-  // answer old at once.
+  // Threads: any. True for the consumer means that try_pop() would find no element. A push or pop by another thread may
+  // make the answer out of date at once.
   bool empty() const { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }
 
   std::size_t capacity() const { return mask_ + 1; }
 
  private:
-  // Counts that never wrap in practice; the slot is the count modulo capacity.
+  // tail_ counts pushes, head_ counts pops; neither wraps in practice. The slot is the count modulo capacity.
   alignas(kCacheLineBytes) std::atomic<std::size_t> tail_{0};
-  std::size_t known_head_ = 0;  // producer's last look at head_
+  std::size_t known_head_ = 0;  // head_ as the producer last read it
   alignas(kCacheLineBytes) std::atomic<std::size_t> head_{0};
-  std::size_t known_tail_ = 0;  // consumer's last look at tail_
+  std::size_t known_tail_ = 0;  // tail_ as the consumer last read it
   alignas(kCacheLineBytes) const std::size_t mask_;
   const std::unique_ptr<T[]> slots_;
 };

@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::size_t kNamesMost = 65'536;
 
-std::atomic<int> writers{0};  // within add()
+std::atomic<int> writers{0};  // threads within add()
 std::atomic<std::uint64_t> places_taken{0};
 std::atomic<std::uint64_t> lost_records{0};
-Mutex ends_mutex;  // within start() or stop()
-// Changed only under ends_mutex, while it is off and nobody writes.
+Mutex ends_mutex;  // held within start() and stop()
+// The next three change only under ends_mutex, while the trace is off and no thread is within add().
 std::unique_ptr<Record[]> places;
 std::size_t place_count = 0;
 std::int64_t began = 0;
@@ -30,7 +30,7 @@ std::int64_t began = 0;
 Mutex names_mutex;
 std::vector<std::string> names RW_GUARDED_BY(names_mutex);
 
-// A child has one thread: whoever wrote, or held a mutex, is not there.
+// Runs in the forked child, which has one thread: threads that were within add() do not exist there.
 void begin_child() RW_RELEASE(ends_mutex, names_mutex) {
   detail::is_on.store(false);
   writers.store(0);
@@ -64,7 +64,8 @@ bool start(std::size_t capacity) {
   return true;
 }
 
-// Either add() sees that it is off, or stop() sees add() at work: both look after they told, in one order for all.
+// Either add() sees that the trace is off, or stop() sees the writer: each writes its own atomic before it reads the
+// other's, sequentially consistent.
 void add(const Record& record) {
   if (!on()) return;
   writers.fetch_add(1, std::memory_order_seq_cst);

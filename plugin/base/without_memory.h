@@ -1,4 +1,4 @@
-// What to do where memory is short and the work must not stay half done. Threads: any.
+// Handles a lack of memory where work must not stay half done. Threads: any.
 #pragma once
 
 #include <unistd.h>
@@ -8,11 +8,13 @@
 
 namespace railweave {
 
-// Code::exhausted, Scope::session. Allocates at the first call only: whoever will need it asks for it early.
+// Returns Code::exhausted, Scope::session. Allocates at the first call only, so code that will need the Status calls
+// this function early.
 const Status& out_of_memory();
 
-// Runs `act`, again while it finds no memory: for a second or so, then lets the exception out. REQUIRES: `act` may be
-// repeated from its beginning wherever an allocation failed.
+// Runs `act`, and runs it again as long as it throws std::bad_alloc: 1000 times, 1 ms apart, which takes about a
+// second. Then the exception leaves this function. REQUIRES: `act` may be repeated from its beginning after any failed
+// allocation.
 template <class Act>
 void until_memory(Act&& act) {
   constexpr int kTries = 1000;

@@ -19,7 +19,7 @@ Reach reach_v4(const std::array<std::uint8_t, 16>& b) {
 Reach reach_v6(const std::array<std::uint8_t, 16>& b) {
   const bool high_zero = std::all_of(b.begin(), b.begin() + 10, [](std::uint8_t octet) { return octet == 0; });
   if (b[0] == 0xff) return Reach::nowhere;                                 // multicast
-  if (high_zero && b[10] == 0xff && b[11] == 0xff) return Reach::nowhere;  // IPv4 in IPv6 clothes
+  if (high_zero && b[10] == 0xff && b[11] == 0xff) return Reach::nowhere;  // IPv4-mapped
   if (high_zero && std::all_of(b.begin() + 10, b.begin() + 15, [](std::uint8_t octet) { return octet == 0; })) {
     return b[15] == 1 ? Reach::loopback : Reach::nowhere;
   }
@@ -32,7 +32,7 @@ Reach reach(const Address& address) {
   return address.family == Address::Family::v4 ? reach_v4(address.bytes) : reach_v6(address.bytes);
 }
 
-// Smaller is better; kLinkLocal and beyond only when there is nothing smaller.
+// Ranks of addresses: smaller is better. kLinkLocal and above count only without a smaller rank.
 constexpr int kTemporary = 3, kLinkLocal = 4, kLinkLocalV6 = 5, kLoopback = 6;
 
 int rank(const AddressFacts& facts) {

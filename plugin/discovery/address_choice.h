@@ -1,4 +1,4 @@
-// Which of an interface's addresses peers may be told, and in which order.
+// Chooses the addresses of an interface that are announced to peers, and their order. Pure functions.
 #pragma once
 
 #include <vector>
@@ -8,41 +8,41 @@
 
 namespace railweave::discovery {
 
-// Addresses of one rail, at most. Hosts that announce services carry hundreds.
+// Most addresses of one rail. The bound matters on hosts that announce services: they carry hundreds.
 inline constexpr std::size_t kAddressesMax = 8;
 
 struct AddressChoice {
   std::vector<Address> usable;      // best first
-  bool link_local_only = false;     // of the usable ones; false when there is none
+  bool link_local_only = false;     // the best usable address is link-local; false without a usable address
   bool pending = false;             // a routable address is still in duplicate detection
-  bool link_local_pending = false;  // a link-local address is, and there is no usable one
-  bool passed_over = false;         // there were addresses, all of them deprecated, duplicate or of the wrong family
+  bool link_local_pending = false;  // a link-local address is in duplicate detection, and no address is usable
+  bool passed_over = false;         // some address is deprecated, duplicate, of the wrong family or of unfit scope
 };
 
 // Order: IPv4, then IPv6 global, then IPv6 unique local; the kernel's order among equals.
-// - tentative, duplicate and deprecated ones are skipped: the kernel would not, or soon not, use them either
-// - IPv6 temporary ones only when there is no stable one: they vanish under a training run
-// - link-local ones only when there is nothing else: they mean something on one subnet only. But where no other IPv6
-// address is, the
-//   first IPv6 link-local one comes last: rails on one switch are told apart by it where IPv4's ARP mixes them up
-// - loopback ones only on the loopback interface, and only when that holds no routable one
-// - no link-local ones of loopback and dummy interfaces: nobody else is on that link
+// - Tentative, duplicate and deprecated addresses are skipped: the kernel does not use them either, or will stop soon.
+// - IPv6 temporary addresses count only without a stable address: they vanish during a training run.
+// - Link-local addresses count only without any other address: they are valid on one subnet only. Exception: without
+//   another IPv6 address, the first IPv6 link-local address comes last. It distinguishes rails on one switch where ARP
+//   of IPv4 mixes them up.
+// - Loopback addresses count only on the loopback interface, and only if it has no routable address.
+// - Link-local addresses of loopback and dummy interfaces never count: no peer is on such a link.
 AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressFacts>& all, AddressFamily family);
 
 bool is_link_local(const Address& address);
-// Means the same on every host that has a route there: neither loopback nor link-local.
+// True if the address means the same on every host with a route to it: neither loopback nor link-local.
 bool is_routable(const Address& address);
 
-// Those of a rail as they were chosen once, whatever its interface has now.
+// Returns a choice with the addresses that a rail had before, whatever its interface has now.
 AddressChoice chosen_before(const std::vector<Address>& addresses);
 
-// The same address, whatever the length of its prefix.
+// True for the same address and scope, whatever the lengths of the prefixes.
 bool same_host(const Address& a, const Address& b);
 
-// Whether the subnets of two addresses, as their prefixes say, are one or lie in one another.
+// True if the subnets of the two addresses, by their prefixes, are equal or one contains the other.
 bool same_subnet(const Address& a, const Address& b);
 
-// "192.0.2.1", "fe80::1".
+// Returns "192.0.2.1" or "fe80::1": no prefix, no scope.
 std::string to_text(const Address& address);
 
 }  // namespace railweave::discovery

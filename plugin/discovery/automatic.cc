@@ -1,5 +1,5 @@
-// The automatic choice. Each rule is a function that says why an interface is left, or nothing. Rules are about what an
-// interface is, hardly ever about what it is called: names differ per distribution and per container.
+// The automatic choice of interfaces. Each rule is a function that returns why an interface is left out, or nothing.
+// Rules go by the kind of an interface and hardly ever by its name: names differ per distribution and per container.
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
@@ -12,25 +12,26 @@ namespace {
 
 using Interfaces = std::vector<Interface>;
 
-// Local traffic would work and other hosts would not: so never by guess.
+// Leaves loopback out: traffic to this host would work, and traffic to other hosts would not.
 std::string leave_loopback(const Interface& interface) {
   if (!interface.link.loopback) return {};
   return interface.by_routes() ? "loopback with a routable address: only when named" : "loopback: only when named";
 }
 
-// Frames to a member's own address go to the bond, team or bridge; that one holds the host's addresses.
+// Leaves members out: frames to a member go to the bond, team or bridge, which holds the host's addresses.
 std::string leave_member(const Interface& interface) {
   if (interface.master_name.empty()) return {};
   const char* kind = interface.master_kind.empty() ? "its upper device" : interface.master_kind.c_str();
   return fmt::format("member of {} ({})", interface.master_name, kind);
 }
 
-// In switchdev mode a VF's far end at the switch looks like a card of its own.
+// Leaves representors out: in switchdev mode the switch's port of a VF looks like a network card.
 std::string leave_representor(const Interface& interface) {
   return interface.representor ? "representor of a virtual function: its peer carries the traffic" : "";
 }
 
-// docker0, virbr0, br-0123456789ab have the same addresses on every host and lead to this host's own guests only.
+// Leaves isolated interfaces out. docker0, virbr0 and br-0123456789ab have the same addresses on every host, and lead
+// to this host's own guests only.
 std::string leave_idle(const Interface& interface) {
   if (interface.link_kind != LinkKind::isolated) return {};
   if (interface.link.kind == "bridge") return "bridge without a port to the outside (containers, virtual machines)";
@@ -39,7 +40,7 @@ std::string leave_idle(const Interface& interface) {
   return fmt::format("{} interface: carries nothing off this host", interface.link.kind);
 }
 
-// Fallback for kernels and sandboxes that do not tell the kind.
+// Fallback for kernels and sandboxes that do not report the kind of a link.
 std::string leave_by_name(const Interface& interface) {
   const std::string_view name = interface.link.name;
   if (interface.link_kind == LinkKind::hardware) return {};
@@ -53,7 +54,8 @@ std::string leave_by_name(const Interface& interface) {
   return docker_network ? "br-*: container network" : "";
 }
 
-// Everything that can be said without looking at the other interfaces; pending ones are judged as if they were ready.
+// Returns why the interface is left out, apart from other interfaces and from whether it is usable. Pending interfaces
+// are judged as if they were ready.
 std::string disqualified(const NameList* excluded, const Interface& interface) {
   if (excluded && excluded->matches(interface.link.name)) return "excluded by NCCL_SOCKET_IFNAME";
   for (const auto rule : {leave_loopback, leave_member, leave_representor, leave_idle, leave_by_name}) {
@@ -62,9 +64,10 @@ std::string disqualified(const NameList* excluded, const Interface& interface) {
   return {};
 }
 
-// Hardware before a container's way out before makeshift ones; routable addresses before link-local ones. Only the best
-// class there is becomes rails: beside a card, a pod's overlay interface is the slow way to the same hosts. What waits
-// for its routable address is judged as if it had it.
+// Returns the class of an interface; smaller is better. Routable addresses come before link-local ones, then LinkKind
+// decides: hardware, guest, fallback. Only interfaces of the best class become rails: beside a network card, a pod's
+// overlay interface is the slow way to the same hosts. An interface that waits for a routable address counts as having
+// the address.
 int class_of(const Interface& interface) {
   const AddressChoice& addresses = interface.addresses;
   const bool link_local = (addresses.link_local_only || addresses.link_local_pending) && !addresses.pending;
@@ -90,8 +93,8 @@ void keep_best_class(const Interfaces& all, Selection& selection) {
   });
 }
 
-// A physical function and its VFs, a card and the VLANs over it: one port, one budget. The whole port is taken and its
-// parts are left; parts of a port that is itself not taken stay, two VFs of one port included.
+// Takes a port once: a physical function and its VFs, or a card and its VLANs, share one port's bandwidth. If the whole
+// port is taken, its parts are left out. If the whole port is not taken, its parts stay, also two VFs of one port.
 void keep_port_owners(const Interfaces& all, Selection& selection) {
   const std::vector<std::size_t> before = selection.taken;
   std::erase_if(selection.taken, [&](std::size_t i) {
@@ -104,7 +107,7 @@ void keep_port_owners(const Interfaces& all, Selection& selection) {
   });
 }
 
-// A 1 Gb/s management port beside 100 Gb/s adds nothing and may lead to nobody's rails.
+// Leaves slow interfaces out: a 1 Gb/s management port beside 100 Gb/s adds nothing, and may reach no peer's rail.
 void leave_slow(const Interfaces& all, Selection& selection) {
   constexpr double kShareMin = 0.1;
   const Interface* fastest = nullptr;
@@ -153,7 +156,7 @@ Selection select_automatic(const NameList* excluded, const Interfaces& all) {
   leave_slow(all, selection);
   std::ranges::sort(selection.taken, [&](std::size_t a, std::size_t b) { return rail_order(all[a], all[b]); });
   for (const std::size_t i : selection.taken) selection.reasons[i] = why_taken(all[i]);
-  // Beside usable ones only those count that have an address and would not be second choice.
+  // Beside usable interfaces, a pending one counts only if it has an address and its class is not worse.
   for (const std::size_t i : waiting) {
     const AddressChoice& addresses = all[i].addresses;
     const bool addressed = !addresses.usable.empty() || addresses.pending || addresses.link_local_pending;

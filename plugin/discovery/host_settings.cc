@@ -13,13 +13,13 @@ std::optional<std::int64_t> effective(const HostView& host, const std::string& i
   const auto of = [&](const std::string& whose) {
     return attribute_number(ipv4(host) + "conf/" + whose + "/" + setting);
   };
-  return std::max(of("all"), of(interface));  // one that cannot be read is less than any that can
+  return std::max(of("all"), of(interface));  // nullopt (not readable) is less than any value
 }
 
 }  // namespace
 
-// 0 and 4 to 7 restrict nothing. 3 restricts host-scope addresses only. 1 and 2 answer for the interface's own, 8 for
-// none.
+// Values of arp_ignore: 0 and 4 to 7 restrict nothing; 3 restricts host-scope addresses only; 1 and 2 answer only for
+// the interface's own addresses; 8 answers for none.
 bool InterfaceSettings::answers_for_others() const {
   return arp_ignore && *arp_ignore != 1 && *arp_ignore != 2 && *arp_ignore != 8;
 }

@@ -1,8 +1,8 @@
-// The door to the operating system: what the kernel says about links and addresses of this network namespace, where
-// sysfs and procfs are, and time. Discovery reaches the host only through it, so that tests can make hosts up.
+// HostView: discovery's interface to the operating system. It gives the links and addresses of this network namespace,
+// the places of sysfs and procfs, and time. Tests implement it to simulate hosts.
 //
-// Links and addresses come from the kernel and not from sysfs, because a /sys mounted in another network namespace
-// shows that namespace's interfaces; sysfs adds what only it knows (speed, PCI, NUMA, SR-IOV).
+// Links and addresses come from the kernel (rtnetlink) and not from sysfs: a /sys that was mounted in another network
+// namespace shows that namespace's interfaces. sysfs adds only speed, PCI, NUMA and SR-IOV, which rtnetlink lacks.
 #pragma once
 
 #include <memory>
@@ -18,28 +18,28 @@ namespace railweave::discovery {
 struct LinkFacts {
   std::string name;
   int ifindex = 0;
-  bool up = false;       // an administrator wants it up
-  bool running = false;  // it has carrier and is operational
+  bool up = false;       // administratively up
+  bool running = false;  // has carrier and is operational
   bool loopback = false;
   int mtu_bytes = 1500;
-  std::string kind;  // rtnetlink's word: "veth", "bond", "vlan", "bridge", ...; empty for hardware and loopback
-  int master = 0;    // ifindex of the bond, bridge, switch or VRF it is a member of; 0: none
-  int lower = 0;     // ifindex of what it is stacked on (VLAN, macvlan) or paired with (veth); 0: none here
+  std::string kind;  // as rtnetlink names it: "veth", "bond", "vlan", "bridge", ...; empty for hardware and loopback
+  int master = 0;    // ifindex of the bond, bridge, switch or VRF that the link is a member of; 0: none
+  int lower = 0;     // ifindex of the link below (VLAN, macvlan) or of the pair (veth); 0: none in this namespace
 };
 
-// Carries nothing off this host by itself; routes may lead to its addresses by other interfaces.
+// True for a link that carries nothing off this host itself. Routes may lead to its addresses by other interfaces.
 inline bool holds_addresses_only(const LinkFacts& link) { return link.loopback || link.kind == "dummy"; }
 
 struct AddressFacts {
   int ifindex = 0;
   Address address;
-  bool tentative = false;   // IPv6 duplicate detection still runs
-  bool failed = false;      // ... and found a duplicate
+  bool tentative = false;   // IPv6 duplicate detection is not over; false for an optimistic address (usable meanwhile)
+  bool failed = false;      // IPv6 duplicate detection found a duplicate
   bool deprecated = false;  // not to be used for new connections
-  bool temporary = false;   // IPv6 privacy address: will go away
+  bool temporary = false;   // IPv6 privacy address: will expire
 };
 
-// Threads: const methods may be called from one thread at a time.
+// Threads: one at a time, for const methods, too. Errors: system (the kernel did not answer).
 class HostView {
  public:
   virtual ~HostView() = default;
@@ -51,7 +51,7 @@ class HostView {
   virtual void sleep(Nanos time) const = 0;
 };
 
-// The host (network namespace) this process runs in. Never null.
+// Returns the network namespace of this process. Never null.
 std::unique_ptr<HostView> this_host();
 
 }  // namespace railweave::discovery

@@ -13,10 +13,10 @@ namespace railweave::discovery {
 namespace {
 
 constexpr double kSpeedUnknownMbit = 10'000;
-constexpr std::int64_t kSpeedMaxMbit = 10'000'000;  // beyond it is an unsigned -1 of an old driver
+constexpr std::int64_t kSpeedMaxMbit = 10'000'000;  // larger values are the unsigned -1 of old drivers
 constexpr int kStackDepthMax = 8;
-// A bond's member, or a route, takes the lane that the lane's ports hash to. Four lanes a link leave one of two idle
-// once in 128 times.
+// A lane goes by the bond member, or the route, that the lane's ports hash to. With four lanes per link, one of two
+// links stays idle in 1 of 128 cases.
 constexpr int kLanesPerLink = 4, kLanesByRoutes = 2 * kLanesPerLink;
 
 template <std::size_t N>
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 18> kTunnels{"tun",    "wireguard", "vxla
                                                     "sit",    "vti",       "vti6",   "xfrm",      "ppp",  "bareudp"};
 constexpr std::array<std::string_view, 6> kIdle{"dummy", "ifb", "nlmon", "vcan", "netdevsim", "vrf"};
 
-// "0000:5e:00.1"
+// True for a PCI address: "0000:5e:00.1".
 bool is_pci_address(std::string_view name) {
   const auto hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
   if (name.size() < 12 || name.size() > 16) return false;  // domains have four digits or more
@@ -39,7 +39,7 @@ bool is_pci_address(std::string_view name) {
          rest[3] == ':' && hex(rest[4]) && hex(rest[5]) && rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7';
 }
 
-// The innermost PCI device on the way to `device`: a virtio device's, for one, is its parent. Empty: none.
+// Returns the innermost PCI device on the path to `device`; for a virtio device, e.g., this is its parent. Empty: none.
 std::string pci_device(std::string device) {
   while (!device.empty()) {
     const std::size_t slash = device.rfind('/');
@@ -50,14 +50,14 @@ std::string pci_device(std::string device) {
   return {};
 }
 
-// "pf0vf3", "c1pf0sf88": a representor's phys_port_name. The card's own port is "p0".
+// True for a representor's phys_port_name: "pf0vf3", "c1pf0sf88". The card's own port is "p0".
 bool names_representor(std::string_view port) {
   const std::size_t pf = port.find("pf");
   return pf != port.npos && (pf == 0 || port[0] == 'c') &&
          (port.find("vf", pf + 2) != port.npos || port.find("sf", pf + 2) != port.npos);
 }
 
-// Drivers of veth, tun and dummy report a constant, not a speed.
+// True for veth, tun and dummy, whose drivers report a constant as the speed.
 bool makes_speed_up(const std::string& kind) { return kind == "veth" || kind == "tun" || kind == "dummy"; }
 
 void read_speed(const Sysfs& sysfs, const std::string& dir, Interface& interface) {
@@ -66,7 +66,8 @@ void read_speed(const Sysfs& sysfs, const std::string& dir, Interface& interface
   interface.speed = Rate::from_megabits(interface.speed_known ? static_cast<double>(mbit) : kSpeedUnknownMbit);
 }
 
-// Fills what sysfs knows; leaves the defaults when its entry is missing or is another interface's of the same name.
+// Fills the fields that sysfs provides. The defaults stay if the entry is missing, or belongs to another interface of
+// the same name.
 void read_sysfs(const Sysfs& sysfs, Interface& interface) {
   interface.speed = Rate::from_megabits(kSpeedUnknownMbit);
   const std::string& name = interface.link.name;
@@ -89,8 +90,8 @@ void read_sysfs(const Sysfs& sysfs, Interface& interface) {
   interface.physical_function = whole.empty() ? interface.pci_path : whole;
 }
 
-// Some cards have one PCI function for several ports (dev_port 0, 1, ...): those are different rails. Only then is the
-// port's number part of the identity, for VFs do not always repeat it.
+// Appends the port's number to physical_function where one PCI function has several ports (dev_port 0, 1, ...), which
+// are different rails. Elsewhere the number is left out, because VFs do not always repeat it.
 void add_ports(const Sysfs& sysfs, std::vector<Interface>& all) {
   const auto port = [&](const Interface& interface) {
     return sysfs.number("/sys/class/net/" + interface.link.name + "/dev_port").value_or(0);
@@ -129,20 +130,21 @@ void find_relations(std::vector<Interface>& all) {
 LinkKind link_kind_of(const std::vector<Interface>& all, const Interface& interface, int depth) {
   const std::string& kind = interface.link.kind;
   if (interface.link.loopback || one_of(kind, kIdle)) return LinkKind::isolated;
-  // sysfs has said it
+  // a kind other than guest is from sysfs
   if (interface.link_kind != LinkKind::guest || depth >= kStackDepthMax) return interface.link_kind;
   if (one_of(kind, kTunnels)) return LinkKind::fallback;
   LinkKind best = interface.lowers.empty() && kind != "bridge" ? LinkKind::guest : LinkKind::isolated;
   for (const int lower : interface.lowers) {
     const Interface& below = all[static_cast<std::size_t>(lower)];
-    // A bridge's veth and tap ports lead to its own containers and machines.
+    // A bridge's veth and tap ports lead to this host's containers and virtual machines.
     if (kind == "bridge" && (below.link.kind == "veth" || below.link.kind == "tun")) continue;
     best = std::min(best, link_kind_of(all, below, depth + 1));
   }
   return best;
 }
 
-// What stands on one interface is on its port; what stands on several keeps its own name, and their card if they agree.
+// Fills the port of an interface from the interfaces below. Above one interface: the same port. Above several: the
+// interface keeps its own name as physical_function, and gets their card and NUMA node where all agree.
 void inherit_from_lowers(std::vector<Interface>& all, Interface& interface, int depth) {
   if (!interface.pci_path.empty() || interface.lowers.empty() || depth >= kStackDepthMax) return;
   for (const int lower : interface.lowers) inherit_from_lowers(all, all[static_cast<std::size_t>(lower)], depth + 1);
@@ -163,9 +165,10 @@ void inherit_from_lowers(std::vector<Interface>& all, Interface& interface, int 
   interface.speed_known = first.speed_known;
 }
 
-// These send all packets by one member, or each packet by another, whatever the lane.
+// True for bond modes that ignore the lane: all packets go by one member or by all members, or the packets alternate
+// between the members.
 bool needs_no_lanes(const Sysfs& sysfs, const Interface& bond) {
-  // "802.3ad 4"
+  // the file's text is, e.g., "802.3ad 4"
   const std::string mode = sysfs.text("/sys/class/net/" + bond.link.name + "/bonding/mode").value_or("");
   return one_of(std::string_view(mode).substr(0, mode.find(' ')),
                 std::array<std::string_view, 3>{"active-backup", "broadcast", "balance-rr"});

@@ -1,4 +1,4 @@
-// HostView of the real host, by rtnetlink.
+// The HostView of the real host, by rtnetlink.
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -54,7 +54,7 @@ AddressFacts parse_address(const ifaddrmsg& info, Bytes body) {
   const auto keep = [&](Bytes value) {
     if (value.size() >= length) std::memcpy(facts.address.bytes.data(), value.data(), length);
   };
-  bool local = false;  // on point-to-point links IFA_ADDRESS is the peer's; IFA_LOCAL, where given, is ours
+  bool local = false;  // IFA_LOCAL was seen: this host's address; on point-to-point links IFA_ADDRESS is the peer's
   for_each_attribute(body, sizeof(info), [&](int type, Bytes value) {
     if (type == IFA_LOCAL) keep(value), local = true;
     if (type == IFA_ADDRESS && !local) keep(value);

@@ -24,7 +24,7 @@ void add_news(Bytes datagram, News& news) {
     if ((!there && header.nlmsg_type != RTM_DELLINK) || body.size() < sizeof info) return true;
     std::memcpy(&info, body.data(), sizeof info);
     const unsigned wanted = IFF_UP | IFF_RUNNING | kLowerUp;
-    // A bridge tells of its ports in the same words, with a family of its own.
+    // A bridge sends messages of the same types about its ports, with family AF_BRIDGE.
     if (info.ifi_family == AF_UNSPEC)
       news.links.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted, !there});
     return true;
@@ -54,7 +54,7 @@ Result<LinkNews> LinkNews::open() {
 Result<News> LinkNews::read() {
   News news;
   bool dropped = false;
-  alignas(nlmsghdr) std::array<std::byte, 32 * 1024> datagram;  // as large as the kernel makes them
+  alignas(nlmsghdr) std::array<std::byte, 32 * 1024> datagram;  // the kernel's largest datagram
   for (;;) {
     const ssize_t n = ::recv(fd_.get(), datagram.data(), datagram.size(), MSG_TRUNC);
     if (n >= 0 && std::size_t(n) <= datagram.size()) {

@@ -1,7 +1,7 @@
-// What the kernel tells, unasked, about links and addresses of this network namespace (rtnetlink(7), RTMGRP_LINK,
+// LinkNews: the kernel's notifications about links and addresses of this network namespace (rtnetlink(7), RTMGRP_LINK,
 // RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR).
 //
-// Threads: one. Never waits.
+// Threads: one. No call waits for a notification.
 #pragma once
 
 #include <utility>
@@ -14,13 +14,13 @@ namespace railweave::discovery {
 
 struct LinkState {
   int ifindex = 0;
-  bool running = false;  // up, with carrier, and there
-  bool gone = false;     // another may have the index from now on
+  bool running = false;  // exists, is up and has carrier
+  bool gone = false;     // the link was deleted; another link may get its index
 };
 
 struct News {
-  std::vector<LinkState> links;
-  bool addresses = false;  // some came or went
+  std::vector<LinkState> links;  // oldest first
+  bool addresses = false;        // an address was added or removed
 };
 
 class LinkNews {
@@ -28,10 +28,10 @@ class LinkNews {
   // Errors: system.
   static Result<LinkNews> open();
 
-  // Readable when there is news.
+  // The descriptor is readable when there are notifications. It belongs to this object.
   int descriptor() const { return fd_.get(); }
-  // What came since the last call, oldest first; where the kernel had to drop some, what all links are now. Errors:
-  // system.
+  // Returns the notifications since the last call. If the kernel dropped some: the present state of all links, with
+  // `addresses` set; deleted links are then missing and not `gone`. Errors: system.
   Result<News> read();
 
  private:

@@ -1,5 +1,5 @@
-// NCCL_SOCKET_IFNAME: a comma list of interface name prefixes. '^' in front excludes what matches, '=' asks for whole
-// names, "^=" both.
+// NameList: the value of NCCL_SOCKET_IFNAME, a comma-separated list of interface name prefixes. '^' in front excludes
+// the interfaces that match, '=' asks for exact names, "^=" does both. Threads: const methods any.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace railweave::discovery {
 
 class NameList {
  public:
-  // As NCCL reads it, with what it lets slip made good: one-letter names count, blanks around names do not, and
-  // "^docker,^lo" excludes both. ":port" behind a name is accepted and ignored, as there. Errors (invalid_config): a
-  // list without names; '^' or '=' inside a list that did not begin with it.
+  // Parses the list as NCCL does, but better in three cases: names of one letter count, blanks around names are
+  // ignored, and "^docker,^lo" excludes both. ":port" after a name is ignored, as by NCCL. Errors: invalid_config for a
+  // list without names, and for '^' or '=' inside a list that does not begin with the same sign.
   static Result<NameList> parse(std::string_view text);
 
   bool excludes() const { return excludes_; }
-  bool matches(std::string_view name) const;     // an item of the list fits, whatever that means for the interface
+  bool matches(std::string_view name) const;     // an item matches the name, in an excluding list as well
   bool spells_out(std::string_view name) const;  // an item is exactly this name
 
  private:

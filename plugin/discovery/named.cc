@@ -1,4 +1,5 @@
-// Interfaces that somebody named: what was asked for is done, or refused aloud. No rule but usability applies.
+// The choice of interfaces that the user named: each is taken, or the reason against it is reported. No rule applies
+// but usability.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cctype>
@@ -11,7 +12,7 @@ namespace {
 
 bool has_name(const Interface& interface, const std::string& name) { return interface.link.name == name; }
 
-// Takes interface `index`, or says why it cannot be.
+// Takes interface `index`, or records why it is unusable.
 void take_if_usable(const std::vector<Interface>& all, std::size_t index, const std::string& why,
                     Selection& selection) {
   if (std::string reason = unusable(all[index]); !reason.empty()) {
@@ -23,7 +24,7 @@ void take_if_usable(const std::vector<Interface>& all, std::size_t index, const 
   }
 }
 
-// Numbers inside names compare as numbers.
+// True if `a` comes before `b`; numbers inside the names compare as numbers.
 bool name_order(const std::string& a, const std::string& b) {
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   std::size_t i = 0, j = 0;
@@ -102,7 +103,7 @@ Result<Selection> select_listed(const NameList& list, const std::string& text, c
   std::vector<std::size_t> matched;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!list.matches(all[i].link.name)) continue;
-    // A prefix such as "l" may mean lan0; loopback must be meant.
+    // A prefix such as "l" may be meant for lan0, so loopback is taken by its full name only.
     if (all[i].link.loopback && !list.spells_out(all[i].link.name)) {
       selection.reasons[i] = "loopback, taken only when NCCL_SOCKET_IFNAME spells its name out";
     } else {

@@ -15,7 +15,7 @@
 namespace railweave::discovery {
 namespace {
 
-constexpr int kTriesMax = 5;  // a host that creates containers all the time tears dumps often
+constexpr int kTriesMax = 5;  // on hosts that create containers all the time, changes interrupt dumps often
 
 enum class Dump { complete, torn };
 
@@ -26,7 +26,7 @@ bool read_as(Bytes from, T& to) {
   return true;
 }
 
-// Sends a request on a new socket, which hears the answer.
+// Sends a request on a new socket. Returns the socket, which receives the answer.
 Result<OwnedFd> ask(int type, int flags, Bytes body) {
   OwnedFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!fd) return system_error(Scope::engine, "socket(AF_NETLINK)");
@@ -47,7 +47,7 @@ Result<OwnedFd> ask(int type, int flags, Bytes body) {
   return fd;
 }
 
-// Reads one datagram whole, however large.
+// Reads one whole datagram of any size.
 Result<std::vector<std::byte>> receive(int fd) {
   ssize_t n;
   do n = ::recv(fd, nullptr, 0, MSG_PEEK | MSG_TRUNC);
@@ -126,7 +126,7 @@ Status netlink_dump(int type, int answer, const std::function<void()>& restart,
   for (int attempt = 0; attempt < kTriesMax; ++attempt) {
     restart();
     RW_ASSIGN_OR_RETURN(const Dump dump, dump_once(type, answer, each));
-    if (dump == Dump::complete) break;  // the last torn one stands: a list with one entry too few beats none
+    if (dump == Dump::complete) break;  // the last try counts even if torn: one missing entry is better than no list
   }
   return Status();
 }

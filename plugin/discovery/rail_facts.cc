@@ -7,29 +7,28 @@
 namespace railweave::discovery {
 namespace {
 
-// more than a host has rails, whose addresses may be the first of a subnet
+// more than the rails of a host, because the host's own addresses may be the first of a subnet
 constexpr std::uint32_t kNeighboursTried = 32;
 
-// The interface by which packets from `own` leave to its subnet; empty: not known.
+// Returns the interface by which packets from `own` leave to the subnet of `own`; empty: not known.
 std::string way_back(const Address& own) {
   if (own.prefix_bits < 1 || own.prefix_bits > 31) return {};
   const std::uint32_t size = std::uint32_t{1} << (32 - own.prefix_bits);
   std::uint32_t number = 0;
   for (int i = 0; i < 4; ++i) number = number << 8 | own.bytes[std::size_t(i)];
   const std::uint32_t first = number & ~(size - 1);
-  const std::uint32_t low = size == 2 ? 0 : 1, end = size == 2 ? 2 : size - 1;  // without network and broadcast address
+  const std::uint32_t low = size == 2 ? 0 : 1, end = size == 2 ? 2 : size - 1;  // skips network and broadcast address
   for (std::uint32_t host = low; host < end && host < kNeighboursTried; ++host) {
     Address neighbour = own;
     for (int i = 0; i < 4; ++i) neighbour.bytes[std::size_t(i)] = std::uint8_t((first + host) >> (24 - 8 * i));
     const RouteAnswer answer = find_route({neighbour, own, 0});
-    if (!answer.interface.empty()) return answer.interface;  // else this host's own address
+    if (!answer.interface.empty()) return answer.interface;  // empty for this host's own address: try the next
   }
   return {};
 }
 
 }  // namespace
 
-// An address of documentation (RFC 5737, RFC 3849) is in no subnet, so its route is the default route.
 Address outside(Address::Family family) {
   Address address;
   address.family = family;

@@ -1,5 +1,6 @@
-// Asks this host what find_hazards() wants to know of a rail: settings of its interface, and where its routes lead. A
-// few requests to the kernel (route_lookup.h); nothing fails, what is not told is left empty. Threads: any.
+// Collects the facts about a rail that find_hazards() needs: the settings of its interface, and where its routes lead.
+// Sends a few requests to the kernel (route_lookup.h), and blocks for the answers. Errors: none; a fact that the kernel
+// does not provide stays empty. Threads: any.
 #pragma once
 
 #include "discovery/host_view.h"
@@ -10,7 +11,8 @@ namespace railweave::discovery {
 
 RailFacts rail_facts(const Rail& rail, const HostView& host);
 
-// An address of documentation (RFC 5737, RFC 3849): it is in no subnet, so the route to it is the default route.
+// Returns an address for documentation (RFC 5737, RFC 3849). No subnet has such an address, so its route is the default
+// route.
 Address outside(Address::Family family);
 
 }  // namespace railweave::discovery

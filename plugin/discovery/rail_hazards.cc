@@ -21,8 +21,8 @@ bool share_a_subnet(const Rail& a, const Rail& b) {
   });
 }
 
-// Whether `here` answers ARP requests for addresses of `other`. The kernel treats such a request as a packet from the
-// asking peer to that address, so rp_filter=1 drops the request where the route back leads elsewhere.
+// True if `here` answers ARP requests for addresses of `other`. The kernel treats an ARP request as a packet from the
+// asking peer to the requested address. So rp_filter=1 drops the request if the route back leads by another interface.
 bool answers(const Rail& here, const RailFacts& facts, const RailFacts& other) {
   return facts.settings.answers_for_others() && (!facts.settings.is_strict() || other.way_back == here.name);
 }

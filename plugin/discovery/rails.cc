@@ -72,7 +72,7 @@ Rail to_rail(const Interface& interface) {
   return rail;
 }
 
-// Which of `known` it is, or -1.
+// Returns the index of the interface's rail in `known`, or -1.
 int known_as(const Interface& one, const std::vector<Rail>& known, const std::vector<Interface>& all) {
   const auto same = std::ranges::find(known, one.link.ifindex, &Rail::ifindex);
   if (same != known.end()) return int(same - known.begin());
@@ -84,7 +84,8 @@ int known_as(const Interface& one, const std::vector<Rail>& known, const std::ve
   return named == known.end() ? -1 : int(named - known.begin());
 }
 
-// A rail whose link is down, or that is unplugged, or what it runs on: others are chosen beside it as if it carried.
+// Makes the known rail's interface look usable in `all`, so that new rails are chosen as if the rail carried traffic.
+// `its`: the rail's interface in `all`; null: unplugged, so an interface is added.
 void count_as_usable(const Rail& rail, Interface* its, std::vector<Interface>& all) {
   if (!its) {
     its = &all.emplace_back();
@@ -92,18 +93,19 @@ void count_as_usable(const Rail& rail, Interface* its, std::vector<Interface>& a
     its->physical_function = rail.physical_function;
   }
   const bool free = std::ranges::find(all, rail.name, [](const Interface& one) { return one.link.name; }) == all.end();
-  if (free) its->link.name = rail.name;  // by which it may have been asked for
+  if (free) its->link.name = rail.name;  // RAILWEAVE_RAILS or NCCL_SOCKET_IFNAME may ask for this name
   its->link_kind = std::min(its->link_kind, rail.link_kind);
   if (its->pci_path.empty()) its->pci_path = rail.pci_path, its->sub_function = !rail.whole_port;
   its->link.up = its->link.running = true;
-  const AddressChoice& has = its->addresses;  // an IPv6 address takes its time after the link
+  const AddressChoice& has = its->addresses;  // an IPv6 address becomes usable later than the link
   if (has.usable.empty() || has.pending || has.link_local_only) its->addresses = chosen_before(rail.addresses);
   if (its->speed_known) return;
   its->speed = rail.speed;
   its->speed_known = rail.speed_known;
 }
 
-// A rail on its way back has link-local addresses before those that peers know, and one family before the other.
+// False while a returning rail lacks addresses: link-local ones appear before routable ones, and one family before the
+// other.
 bool has_settled(const AddressChoice& has, const Rail& rail) {
   return !has.pending && (!has.link_local_only || chosen_before(rail.addresses).link_local_only);
 }
@@ -154,7 +156,7 @@ Survey survey_rails(const Config& config, const HostView& host) {
   for (const std::size_t i : selection.taken) result.found.taken.push_back(to_rail(all[i]));
   result.status = wrong_names;
   if (result.status.ok() && result.found.taken.empty()) result.status = nothing_usable(config, result.found);
-  if (wrong_names.ok()) say(config, result);  // else there is one reason for all, and it is the status
+  if (wrong_names.ok()) say(config, result);  // for wrong names the status is the reason for all interfaces
   return result;
 }
 
@@ -162,7 +164,7 @@ Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostVie
                                              const std::vector<Rail>& known) {
   RW_ASSIGN_OR_RETURN(const std::vector<Interface> all, survey(host, config.family));
   std::vector<UsableRail> rails;
-  std::vector<int> rail_of;  // by interface
+  std::vector<int> rail_of;  // index into `known`, by interface; -1: no known rail
   std::size_t there = 0;
   for (const Interface& one : all) {
     const int rail = rail_of.emplace_back(known_as(one, known, all));

@@ -1,4 +1,5 @@
-// From what the host has to the rails of an engine: look, wait a little for links that are coming up, choose, explain.
+// Chooses the rails of an engine from the host's interfaces. Waits a little for links that are coming up, and gives the
+// reason for each choice.
 #pragma once
 
 #include <string>
@@ -12,12 +13,13 @@
 
 namespace railweave::discovery {
 
-// Links come up about 100 ms after they are made; duplicate detection of an IPv6 address takes up to 2 s.
-inline constexpr Nanos kWaitForLink = std::chrono::seconds(1);         // while nothing (or nothing good) is usable
-inline constexpr Nanos kWaitForAddress = std::chrono::seconds(3);      // ... and a tentative address could change that
-inline constexpr Nanos kWaitForMore = std::chrono::milliseconds(300);  // while some are usable and others may follow
+// How long discovery waits, at most. Links come up about 100 ms after creation; duplicate detection of an IPv6 address
+// takes up to 2 s.
+inline constexpr Nanos kWaitForLink = std::chrono::seconds(1);  // no interface, or none of the best kind, is usable yet
+inline constexpr Nanos kWaitForAddress = std::chrono::seconds(3);  // as above, and a tentative address may change this
+inline constexpr Nanos kWaitForMore = std::chrono::milliseconds(300);  // some are usable, and others may follow
 
-// Rails at most that are there at once: two virtual functions on each of eight ports.
+// Most rails that exist at once: two virtual functions on each of eight ports.
 inline constexpr std::size_t kRailsAtOnceMax = 16;
 
 struct Considered {
@@ -31,11 +33,11 @@ struct Discovered {
   std::vector<Considered> considered;  // every interface of the host, in the kernel's order
 };
 
-// The whole story, also where it ends badly.
+// The result of discovery, with the reasons even if it failed.
 struct Survey {
   Discovered found;
-  Status status;  // invalid_config: ill-formed or unknown names, nothing usable (the message says what there is and why
-                  // not); system: the kernel did not answer
+  Status status;  // invalid_config: ill-formed or unknown names, or no usable interface (the message lists the
+                  // interfaces with reasons); system: the kernel did not answer
 };
 
 // Blocks for at most kWaitForAddress. Logs each choice (info), and a warning for a named interface that is unusable.
@@ -43,19 +45,22 @@ Survey survey_rails(const Config& config, const HostView& host);
 
 struct UsableRail {
   Rail rail;
-  int known = -1;  // which of those that were known; -1: none
+  int known = -1;  // index into the known rails; -1: a new rail
 };
 
-// Those of the rails that are known (by the index of an interface, for its name may change; by its name where the
-// rail's own interface is gone, as when it was plugged out and in) that are usable as they are now, and what the rules
-// take beside them, as if all known ones carried: a second choice does not become a rail because the first has no link
-// for a while. A known one is left out while an address is in duplicate detection, or only link-local ones are left of
-// routable ones. Waits for nothing and logs nothing. Errors: as a Survey's status, but that none may be usable, and
-// where a known one is, names may be wrong.
+// Returns the rails that are usable now: known rails first, then new ones.
+// - A known rail is recognised by its interface index, for a name may change. If this interface is gone (unplugged and
+//   plugged in again), the rail is recognised by its name.
+// - New rails are chosen by the rules, as if all known rails were usable. So a second choice does not become a rail
+//   while the first choice has no link.
+// - A known rail is left out while an address is in duplicate detection, and while it has only link-local addresses but
+//   had a routable address before.
+// Waits for nothing and logs nothing. Errors: as Survey::status, with two exceptions. No usable rail is no error, and
+// wrong names are no error if a known rail is usable.
 Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostView& host,
                                              const std::vector<Rail>& known);
 
-// The rails, never none, or why there are none.
+// Returns at least one rail, or the error as in Survey::status. Blocks and logs as survey_rails().
 Result<Discovered> discover_rails(const Config& config, const HostView& host);
 
 }  // namespace railweave::discovery

@@ -21,7 +21,7 @@ using Kind = RouteAnswer::Kind;
 
 constexpr unsigned kNoCarrier = RTNH_F_DEAD | RTNH_F_LINKDOWN;
 
-// One way a route names. A multipath route has several.
+// One next hop of a route. A multipath route has several.
 struct Hop {
   int ifindex = 0;
   bool carrier = true;
@@ -37,14 +37,14 @@ Bytes raw(const Address& address) {
   return std::as_bytes(std::span(address.bytes)).first(address.family == Address::Family::v4 ? 4 : 16);
 }
 
-// `by_source`: among the routes that hold for the source of the query.
+// `by_source`: ask among the routes for the query's source (ip-rule(8)); else the source is left out.
 std::vector<std::byte> request_of(const RouteQuery& query, bool by_source) {
   rtmsg fixed{};
   fixed.rtm_family = query.destination.family == Address::Family::v4 ? AF_INET : AF_INET6;
   fixed.rtm_dst_len = static_cast<unsigned char>(raw(query.destination).size() * 8);
   fixed.rtm_src_len = by_source ? static_cast<unsigned char>(raw(query.source).size() * 8) : 0;
-  // The route as it stands in the table. Without this flag an IPv4 address that no route leads to is answered as a
-  // neighbour.
+  // Asks for the route as the table has it. Without this flag the kernel answers with a neighbour for an IPv4 address
+  // that has no route.
   fixed.rtm_flags = RTM_F_FIB_MATCH;
   const Bytes bytes = std::as_bytes(std::span(&fixed, 1));
   std::vector<std::byte> body(bytes.begin(), bytes.end());
@@ -64,7 +64,7 @@ std::optional<Address> address_from(Address::Family family, Bytes value) {
   return address;
 }
 
-// RTA_VIA: a gateway of the other family, behind two octets that name the family.
+// Parses RTA_VIA: two octets with the family, then a gateway of the other family.
 std::optional<Address> via_from(Bytes value) {
   unsigned short family;
   if (value.size() < sizeof(family)) return std::nullopt;
@@ -79,7 +79,7 @@ void read_hop_attribute(Address::Family family, int type, Bytes value, Hop& hop)
   if (type == RTA_VIA) hop.gateway = via_from(value);
 }
 
-// A run of rtnexthop, each with its attributes.
+// Parses RTA_MULTIPATH: a sequence of rtnexthop, each with attributes.
 void read_hops(Address::Family family, Bytes value, std::vector<Hop>& hops) {
   rtnexthop header;
   while (value.size() >= sizeof(header)) {
@@ -116,7 +116,7 @@ RouteAnswer because(Kind kind, std::string cause) {
   return answer;
 }
 
-// A route of type "blackhole" answers EINVAL, one of type "prohibit" EACCES.
+// The kernel answers EINVAL for a route of type "blackhole", and EACCES for type "prohibit".
 RouteAnswer judge_error(const RouteQuery& query, int error) {
   const bool v4 = query.destination.family == Address::Family::v4;
   if (error == EHOSTUNREACH || (error == ENETUNREACH && !v4))
@@ -141,7 +141,7 @@ RouteAnswer by(const Hop& hop, Kind kind) {
 RouteAnswer judge(const RouteQuery& query, const Route& route) {
   if (route.type == RTN_LOCAL) return {Kind::reachable, query.ifindex, {}, {}, {}};
   if (route.type != RTN_UNICAST) return because(Kind::none, "a route forbids it");
-  // With net.ipv4.nexthop_compat_mode=0 the kernel names a nexthop object and not its interfaces.
+  // With net.ipv4.nexthop_compat_mode=0 the kernel returns a nexthop object and not its interfaces.
   if (route.hops.empty()) return because(Kind::unknown, "the kernel names no interface");
   const Hop* best = nullptr;
   for (const Hop& hop : route.hops) {
@@ -163,12 +163,12 @@ RouteAnswer ask_once(const RouteQuery& query, bool by_source = true) {
 
 RouteAnswer find_route(const RouteQuery& query) {
   RouteAnswer answer = ask_once(query);
-  // With a source the kernel answers for IPv6 by any interface. A socket that is bound to one goes by its routes alone,
-  // whatever their metric.
+  // For IPv6 with a source, the kernel may answer with another interface than the query's. A socket that is bound to an
+  // interface uses only the routes of this interface, whatever their metric.
   if (answer.kind == Kind::elsewhere && query.destination.family == Address::Family::v6)
     if (RouteAnswer bound = ask_once(query, false); bound.kind == Kind::reachable) return bound;
   if (answer.kind != Kind::none || query.ifindex == 0) return answer;
-  // The kernel looked at routes by that interface only. Where the others lead tells the reader what to mend.
+  // The kernel considered routes by the query's interface only. The other routes show the reader what to mend.
   RouteAnswer other = ask_once({query.destination, query.source, 0});
   if (other.kind != Kind::reachable || other.ifindex == query.ifindex) return answer;
   if (other.ifindex != 0) other.kind = Kind::elsewhere;

@@ -1,12 +1,12 @@
-// Asks the kernel whether a route leads to an address by an interface, as a socket that is bound to that interface and
-// to a source address would need one (rtnetlink(7), RTM_GETROUTE).
+// Asks the kernel whether a route leads to an address by an interface (rtnetlink(7), RTM_GETROUTE). A socket that is
+// bound to the interface and to a source address needs such a route.
 //
-// A connection attempt does not tell: for a socket that is bound to an interface, Linux takes an IPv4 address without a
-// route for a neighbour and asks for it by ARP.
+// A connection attempt does not answer this question. If a socket is bound to an interface, Linux treats an IPv4
+// address without a route as a neighbour and resolves it by ARP.
 //
-// Threads: any. Blocks for the kernel's answer only, which takes microseconds, and for kNetlinkPatience
-// (discovery/netlink.h) twice at most. Linux answers without its lock on the network's configuration. No call fails: a
-// kernel that does not answer is Kind::unknown.
+// Threads: any. Blocks for the kernel's answer, which takes microseconds; at most twice kNetlinkPatience
+// (discovery/netlink.h). Linux answers without its lock on the network's configuration. Errors: none; if the kernel
+// does not answer, the result is Kind::unknown.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace railweave::discovery {
 struct RouteQuery {
   Address destination;
   Address source;   // one of this host's addresses, of the destination's family
-  int ifindex = 0;  // the interface to go by; 0: whichever the routes of `source` name
+  int ifindex = 0;  // the interface to use; 0: any interface that the routes of `source` name
 };
 
 struct RouteAnswer {
@@ -27,23 +27,23 @@ struct RouteAnswer {
     reachable,  // by the interface of the query, or the destination is one of this host's own addresses
     none,       // by no interface
     elsewhere,  // by other interfaces only
-    unknown,    // the kernel did not say. A caller goes on as if it were `reachable`
+    unknown,    // the kernel gave no answer; callers proceed as for `reachable`
   };
   Kind kind = Kind::unknown;
-  int ifindex = 0;                 // of the interface by which the route leads; 0: none, or not told
-  std::string interface;           // its name; empty likewise
-  std::optional<Address> gateway;  // none: the destination is on the link
-  std::string cause;               // of none and unknown, in words: "the link is down", "Network is unreachable"
+  int ifindex = 0;                 // interface by which the route leads; 0: none, or not known
+  std::string interface;           // name of this interface; empty: none, or not known
+  std::optional<Address> gateway;  // nullopt: the destination is on the link
+  std::string cause;               // for none and unknown, in words: "the link is down", "a route forbids it"
 };
 
-// A route by the interface counts for `reachable` while its link has a carrier. The routes are those that hold for
-// `source` (ip-rule(8)). `source` is this host's: of IPv4 another one has no route, of IPv6 the kernel does not look.
-// The scope of a link-local destination is query.ifindex, whatever its scope_id. A kernel before 4.13 says `reachable`
-// of IPv4 wherever the interface exists.
+// A route by the interface counts as `reachable` only while the link has carrier. The routes are those for `source`
+// (ip-rule(8)). If `source` is not this host's address: for IPv4 there is no route, for IPv6 the kernel does not check.
+// The scope of a link-local destination is query.ifindex, whatever its scope_id. A kernel before 4.13 answers
+// `reachable` for every IPv4 address if the interface exists.
 RouteAnswer find_route(const RouteQuery& query);
 
-// What stands in the way, for a message: "no route to 10.0.2.5 by eth1 from 10.0.2.4: the route leads by eth0".
-// `interface` is the query's. Empty where nothing does, or nobody knows.
+// Returns the obstacle, for a message: "no route to 10.0.2.5 by eth1 from 10.0.2.4: the route leads by eth0".
+// `interface` is the name of the query's interface. Empty if the address is reachable or the answer is unknown.
 std::string why_no_route(const RouteQuery& query, const std::string& interface, const RouteAnswer& answer);
 
 }  // namespace railweave::discovery

@@ -16,7 +16,6 @@ constexpr std::string_view kSys = "/sys";
 
 }  // namespace
 
-// Paths are written as on a real host ("/sys/class/net/..."), wherever the tree is.
 std::string Sysfs::on_host(const std::string& path) const { return root_ + path.substr(kSys.size()); }
 
 std::optional<std::string> attribute_text(const std::string& file) {

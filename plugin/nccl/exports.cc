@@ -1,4 +1,4 @@
-// The symbols NCCL looks for, newest first. Nothing else leaves the library (exports.map).
+// The symbols that NCCL looks for, newest first. The library exports no other symbol (exports.map).
 #include "nccl/net/table.h"
 
 #define RW_EXPORT(version)                                                                                       \

@@ -78,7 +78,7 @@ Status Library::close(void* context) {
   }
   const auto leaked = take_all_of(closing.get());
   if (!leaked.empty()) RW_INFO(net, "finalize: closing {} comms that were left open", leaked.size());
-  return {};  // leaked objects end first, then the context, and with the last one the engine
+  return {};  // destroys leaked objects first, then the context, and with the last context the engine
 }
 
 std::vector<std::unique_ptr<Owned>> Library::take_all_of(const Context* context) {
@@ -107,7 +107,7 @@ Context* Library::life_context() {
 
 char* Library::keep(const std::string& text) {
   const MutexLock lock(mutex_);
-  return const_cast<char*>(kept_.insert(text).first->c_str());  // NCCL's member is char*; nobody writes through it
+  return const_cast<char*>(kept_.insert(text).first->c_str());  // NCCL's member is char*, and is never written through
 }
 
 }  // namespace railweave::nccl

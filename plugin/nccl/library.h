@@ -1,8 +1,10 @@
-// The state of the process: one engine for all of NCCL's communicators, its users, and what they have open.
+// The plugin's state in this process: one engine for all of NCCL's communicators, the contexts that use the engine, and
+// the objects that they have open.
 //
-// From v11 on every init makes a Context and every finalize ends one; with the last the engine stops. Up to v10 nobody
-// tells us to stop: the first init makes a Context for life. The Library itself is never destroyed, so exit handlers
-// and the reactor cannot find it half gone. What a parent had open is dead in its forked child, and unknown to this.
+// Lifetime: from v11 on every init makes a Context and every finalize ends one; the engine stops with the last. Up to
+// v10 NCCL does not call finalize: the first init makes a Context for life. The Library itself is never destroyed, so
+// exit handlers and the reactor never meet a half-destroyed Library.
+// Fork: a forked child's Library does not know the parent's open objects, which are dead there.
 // Threads: any.
 #pragma once
 
@@ -25,7 +27,7 @@ class Context {
   Context(std::shared_ptr<Engine> engine, int traffic_class)
       : engine_(std::move(engine)), traffic_class_(traffic_class) {}
   Engine& engine() const { return *engine_; }
-  int traffic_class() const { return traffic_class_; }  // IP TOS octet; -1 = Config's
+  int traffic_class() const { return traffic_class_; }  // IP TOS octet; -1: Config's
 
  private:
   const std::shared_ptr<Engine> engine_;
@@ -34,27 +36,32 @@ class Context {
 
 class Library {
  public:
-  // The library of this process. A forked child has one of its own; the parent's is left as the fork caught it, perhaps
-  // locked.
+  // Returns the library of this process. A forked child gets a Library of its own, and leaves the parent's untouched:
+  // the fork may have happened while the parent's was locked.
   static Library& get();
 
-  // Starts the engine if there is none. Errors: the engine's.
+  // Makes a context, and starts the engine if there is none. `traffic_class`: IP TOS octet; -1: Config's. Errors: as
+  // Config::from_environment() and Engine::start().
   Result<Context*> open(int traffic_class);
+  // Returns the context for life; the first call makes this context. Errors: as open().
   Result<Context*> open_for_life();
 
-  // Closes whatever the context has open, then ends it. Errors: no such context (internal).
+  // Closes all objects that the context has open, then ends the context. Errors: internal (no such context).
   Status close(void* context);
 
-  // Null: never initialised, or ended.
+  // Null: not started yet, or stopped.
   std::shared_ptr<Engine> engine();
+  // Null: open_for_life() has not succeeded yet.
   Context* life_context();
 
-  // NCCL says in *request which receives it reads while they land, where its version can.
+  // True if NCCL's hints in *request count (NCCL_NET_OPTIONAL_RECV_COMPLETION): a hint marks a receive whose memory
+  // NCCL reads while data lands.
   bool nccl_hints() const { return hints_; }
 
-  // A copy that lives as long as the process: NCCL keeps names by pointer.
+  // Returns a copy of `text` that lives as long as the process: NCCL keeps names by pointer.
   char* keep(const std::string& text);
 
+  // Makes a T that the Library owns.
   template <class T, class... Args>
   T* add(Args&&... args) {
     auto object = std::make_unique<T>(std::forward<Args>(args)...);
@@ -64,7 +71,7 @@ class Library {
     return raw;
   }
 
-  // What `pointer` refers to, or null when it is unknown or something else: `pointer` is not followed.
+  // Returns the T at `pointer`; null: no such object, or of another type. `pointer` is not dereferenced.
   template <class T>
   T* find(const void* pointer) {
     const MutexLock lock(mutex_);
@@ -72,7 +79,7 @@ class Library {
     return found == owned_.end() ? nullptr : dynamic_cast<T*>(found->second.get());
   }
 
-  // The same, and the caller becomes its owner: destroys it without the lock.
+  // As find(), and makes the caller the owner, who destroys the object outside the lock.
   template <class T>
   std::unique_ptr<T> take(const void* pointer) {
     const MutexLock lock(mutex_);
@@ -90,8 +97,8 @@ class Library {
   std::vector<std::unique_ptr<Owned>> take_all_of(const Context* context);
 
   const ProcessOrigin origin_;
-  Mutex init_mutex_;  // held while an engine starts or stops; before mutex_
-  Mutex mutex_;       // maps and pointers
+  Mutex init_mutex_;  // held while an engine starts or stops; locked before mutex_
+  Mutex mutex_;
   std::weak_ptr<Engine> engine_ RW_GUARDED_BY(mutex_);
   std::atomic<bool> hints_{true};
   std::unordered_map<const void*, std::unique_ptr<Context>> contexts_ RW_GUARDED_BY(mutex_);

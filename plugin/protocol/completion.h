@@ -1,4 +1,4 @@
-// What the protocol hands out when a request ends. Exactly one per posted request.
+// Completion: the result of one request. The protocol hands out exactly one for each posted request.
 #pragma once
 
 #include <algorithm>
@@ -15,32 +15,35 @@ using StreamId = std::uint32_t;
 
 struct Completion {
   void* request = nullptr;  // as given to post()
-  std::uint64_t bytes = 0;  // of the message
+  std::uint64_t bytes = 0;  // bytes of the message; 0 unless `status` is OK
   Status status;
-  std::uint64_t tag = 0;  // of a received message: its sender's word
+  std::uint64_t tag = 0;  // received message: the tag that its sender gave; 0 for a send
 };
 
-// Appended to while the session works, drained by its owner after every call. Reserved once, so that the data path
-// does not allocate.
+// Completions that wait for the session's owner. The session appends, and the owner drains after every call. The memory
+// is reserved once, so that the data path does not allocate.
 using Completions = std::vector<Completion>;
 
-// So many more can be appended without an allocation, which might fail half way.
+// Reserves room for `more` further completions, so that appending them cannot run out of memory half-way. Errors:
+// throws std::bad_alloc.
 inline void make_room(Completions& completions, std::size_t more) {
   const std::size_t needed = completions.size() + more;
   if (needed > completions.capacity()) completions.reserve(std::max(needed, 2 * completions.capacity()));
 }
 
-inline constexpr std::size_t kMessagesInFlight = kRequestsPerStream;  // per stream: posted or waiting for the last ack
-inline constexpr std::size_t kEagerSlots = 8;                         // per stream and direction
-// The eager window: bytes of a stream on their way to a receiver that did not say that it has them; one message may be
-// longer. A request is done when the kernel has its bytes. A process that exits then takes along what the kernel could
-// not send: so the eager window is no more than the first window of a connection takes at once. Only slots bound an
-// urgent stream: behind a full queue a grant costs as much time as the message (docs/decisions/0018).
+// per stream end: messages posted and not yet retired (send) or ended (receive)
+inline constexpr std::size_t kMessagesInFlight = kRequestsPerStream;
+inline constexpr std::size_t kEagerSlots = 8;  // per stream and direction
+// Eager window, in bytes: eager messages of a stream that the receiver has not acknowledged. A single message may be
+// longer. An eager request is done when the kernel has its bytes; if the process exits then, unsent bytes are lost.
+// Therefore the eager window is no more than the first window of a connection, which is sent at once. An urgent stream
+// has no such bound, only slots: behind a full queue a grant costs as much time as the message (docs/decisions/0018).
 inline constexpr std::size_t kEagerBytesMax = 32 * KiB;
 inline constexpr std::size_t kStreamsMax = 65536;  // per session and direction
-// of these not answered yet, or refused and not forgotten
+// per session: incoming streams not answered yet, or refused and not forgotten
 inline constexpr std::size_t kUnacceptedMax = 16384;
-// Message slots: those in flight, and as many that one end has finished with and the other has not heard of yet.
+// Message slots of a stream end: messages in flight, and as many that one end has finished while the other end does not
+// know yet.
 inline constexpr std::size_t kMessageSlots = 2 * kMessagesInFlight;
 static_assert(kMessageSlots <= 65536, "a GRANT tells by 16 bits which messages it acknowledges");
 

@@ -6,7 +6,8 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr Nanos kPollMost = std::chrono::milliseconds(100);  // while data waits somebody looks more often than that
+// longest time between two polls that counts; while data waits, polls come more often
+constexpr Nanos kPollMost = std::chrono::milliseconds(100);
 
 std::uint64_t left(std::uint64_t most, std::uint64_t used) {
   return most == Credit::kNone ? most : most - std::min(most, used);
@@ -21,8 +22,9 @@ void CreditWindow::apply(std::uint64_t edition, const Credit& credit) {
   starved_ = false;
 }
 
-// The receiver's kernel makes room again in a window that is used up. A window that is too small for anything stays so.
-// Nobody looks at a lane that is idle, nor while this process stands still: the receiver is not to blame for that time.
+// A window that is used up does not count as starvation: the receiver's kernel makes room again. A window that is too
+// small for any segment stays so. An idle lane is not polled, nor is any lane while this process stands still. Such
+// time does not count against the receiver.
 void CreditWindow::poll(TimePoint now, std::uint64_t position, bool waits) {
   refused_ = refused_ && waits;
   if (refused_) without_credit_ += std::min(now - now_, kPollMost);

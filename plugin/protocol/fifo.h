@@ -1,5 +1,7 @@
-// An intrusive list, first in, first out but for insert(): no allocation, an element is in it at most once. The element
-// carries a FifoHook per list it can be in and outlives its membership. One thread at a time.
+// Fifo: an intrusive list, first in, first out except for insert(). Nothing is allocated. An element is in the list at
+// most once.
+// Lifetime: an element has one FifoHook for each list that it can be in, and outlives its membership.
+// Threads: one at a time.
 #pragma once
 
 #include <cassert>
@@ -22,12 +24,13 @@ class Fifo {
   static T* next(const T* element) { return (element->*hook).next; }
   static T* previous(const T* element) { return (element->*hook).previous; }
 
-  // No effect when `element` is in the list already.
+  // Appends `element`. No effect if it is in the list already.
   void push(T* element) {
     if (!(element->*hook).linked) insert(element, tail_);
   }
 
-  // REQUIRES: `element` is not in the list. Next to `behind`, or in front of all where that is null.
+  // Inserts `element` right after `behind`; null: at the front. REQUIRES: `element` is not in the list, and `behind`
+  // is.
   void insert(T* element, T* behind) {
     assert(!(element->*hook).linked);
     assert(behind == nullptr || (behind->*hook).linked);
@@ -37,7 +40,7 @@ class Fifo {
     (after ? (after->*hook).previous : tail_) = element;
   }
 
-  // No effect when `element` is in no list. REQUIRES: else it is in this one.
+  // Removes `element`. No effect if it is in no list. REQUIRES: `element` is in no other list.
   void remove(T* element) {
     FifoHook<T>& h = element->*hook;
     if (!h.linked) return;

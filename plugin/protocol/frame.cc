@@ -59,7 +59,7 @@ Status check(const FrameHeader& h) {
 std::uint32_t crc_of(ConstHeaderBytes in) {
   std::array<std::uint64_t, kFrameHeaderBytes / 8> words;
   std::memcpy(words.data(), in.data(), kFrameHeaderBytes);
-  words[0] &= 0xffff'ffff;  // its own place counts as zero
+  words[0] &= 0xffff'ffff;  // the CRC's own field counts as zero
   return crc32c_of_line(words);
 }
 

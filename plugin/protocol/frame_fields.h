@@ -1,14 +1,14 @@
-// What `aux`, `a`, `b` and `message` of a FrameHeader mean for each type. Each struct here is one type of frame, with
-// its fields by name: of() reads a header of that type, and the conversion makes such a header. Of the plugin's other
-// files only the codec (frame.h) touches `aux`, `a` and `b`.
+// The fields `aux`, `a`, `b` and `message` of a FrameHeader by name: one struct for each frame type. For each struct,
+// of() reads a header of its type, and the conversion makes one. Of the plugin's other files only the codec (frame.h)
+// touches `aux`, `a` and `b`.
 //
 // A struct holds what its frame says. The lane adds `consumed` and `sequence` (LaneLedger::take), and the payload's CRC
-// where it is checked. A field of a peer's frame may have any value, unless the field's comment names the bound that
-// decode() checks.
-// GOODBYE has no struct: the frame says nothing but its type.
+// where payload is checked. A field of a peer's frame may have any value, unless the field's comment names the bound
+// that decode() checks.
+// GOODBYE has no struct: its only content is the type.
 //
-// All functions are inline and allocate nothing: a field that nobody reads costs nothing.
-// REQUIRES, of each of(): the header has the type.
+// All functions are inline and allocate nothing: a field that is not read costs nothing.
+// REQUIRES, for each of(): the header has the type.
 #pragma once
 
 #include <cassert>
@@ -23,16 +23,16 @@ namespace railweave::protocol {
 
 using LaneId = std::uint16_t;
 
-// Payload of a message.
+// Carries payload of a message.
 struct SegmentFrame {
   StreamId stream = 0;
   std::uint32_t length = 0;  // bytes of payload; offset + length <= size
   std::uint64_t message = 0;
-  std::uint64_t offset = 0;       // in the message, of the payload's first byte
+  std::uint64_t offset = 0;       // bytes, from the message's start to the payload
   std::uint64_t size = 0;         // bytes of the whole message; at most kMessageBytesMax
-  std::uint64_t tag = 0;          // of the message
+  std::uint64_t tag = 0;          // of the message, as given to post()
   bool eager = false;             // the message goes without a grant, and has a slot
-  std::uint16_t eager_slot = 0;   // valid where eager
+  std::uint16_t eager_slot = 0;   // slot index, valid if `eager`
   std::uint32_t waiting_kib = 0;  // KiB, rounded up, that the sender's session has waiting behind this segment
 
   static constexpr SegmentFrame of(const FrameHeader& h) {
@@ -53,12 +53,12 @@ struct SegmentFrame {
   }
 };
 
-// The receiver's word that a message may land.
+// The receiver states that a message may land.
 struct GrantFrame {
   StreamId stream = 0;
   std::uint64_t message = 0;
   std::uint64_t capacity = 0;  // bytes that the receive takes
-  // every message below is wholly received, as an ACK says. On the wire: the low 16 bits (see ack_in)
+  // every message below is wholly received, as in an ACK; on the wire the low 16 bits (see ack_in)
   std::uint64_t acked = 0;
 
   static GrantFrame of(const FrameHeader& h) {
@@ -75,7 +75,7 @@ struct GrantFrame {
   }
 };
 
-// The receiver's word that every message below `acked` is wholly received.
+// The receiver states that every message below `acked` is wholly received.
 struct AckFrame {
   StreamId stream = 0;
   std::uint64_t acked = 0;
@@ -89,12 +89,12 @@ struct AckFrame {
   }
 };
 
-// The sender's word that a stream begins.
+// The sender states that a stream begins.
 struct OpenFrame {
   StreamId stream = 0;
   std::uint16_t priority = 0;  // a Priority as a number; a peer may send any other number
   std::uint64_t listener = 0;
-  std::uint64_t rail_mask = 0;  // the sender's rails that the stream uses: a bit for each
+  std::uint64_t rail_mask = 0;  // the sender's rails that the stream uses: one bit for each
 
   static constexpr OpenFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::open);
@@ -108,9 +108,9 @@ struct OpenFrame {
 // The receiver's answer to OPEN.
 struct OpenedFrame {
   StreamId stream = 0;
-  std::uint64_t rail_mask = 0;         // the receiver's rails that the stream uses: a bit for each
-  std::uint64_t eager_slot_bytes = 0;  // 0: no message may be eager, unless it is empty
-  bool refused = false;                // the stream does not begin; the payload says why
+  std::uint64_t rail_mask = 0;         // the receiver's rails that the stream uses: one bit for each
+  std::uint64_t eager_slot_bytes = 0;  // 0: only an empty message may be eager
+  bool refused = false;                // the stream does not begin; the payload has the reason
   std::uint32_t length = 0;
 
   static constexpr OpenedFrame of(const FrameHeader& h) {
@@ -127,8 +127,8 @@ struct OpenedFrame {
   }
 };
 
-// The sender's word that there will be no messages from number `messages` on; the receiver's word that it takes no
-// more, and has all below.
+// From the sender: the stream has no messages from number `messages` on. From the receiver: it has all messages below,
+// and takes no more.
 struct CloseFrame {
   StreamId stream = 0;
   std::uint64_t messages = 0;
@@ -146,10 +146,10 @@ struct CloseFrame {
   }
 };
 
-// One end of a stream failed, or was cancelled. The payload says why.
+// One end of a stream failed or was cancelled. The payload has the reason.
 struct AbortFrame {
   StreamId stream = 0;
-  Code code = Code::ok;  // a peer's may be no Code of ours
+  Code code = Code::ok;  // a peer may send a number that is no Code
   bool from_receiver = false;
   std::uint32_t length = 0;
 
@@ -166,11 +166,11 @@ struct AbortFrame {
   }
 };
 
-// The statement that the first `frames` frames of a lane are consumed, and that no more will be.
+// States that the first `frames` frames of a lane are consumed, and that no more will be.
 struct FenceFrame {
   LaneId lane = 0;
   std::uint64_t frames = 0;
-  bool too_slow = false;  // that was why the lane was given up
+  bool too_slow = false;  // the reason why the lane was given up
 
   static constexpr FenceFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::fence);
@@ -184,7 +184,7 @@ struct FenceFrame {
 // Carries `consumed`. Its payload is padding.
 struct KeepFrame {
   std::uint32_t length = 0;
-  bool answer_me = false;  // the receiver is to send something on this lane
+  bool answer_me = false;  // asks the receiver to send something on this lane
 
   static constexpr KeepFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::keep);
@@ -193,9 +193,10 @@ struct KeepFrame {
   constexpr operator FrameHeader() const { return {.length = length, .a = answer_me ? kKeepAnswerMe : 0}; }
 };
 
-// A rail of the sender is as the payload says. Of two statements about a rail the one of the higher edition stands.
+// States that a rail of the sender is new or changed; the payload describes the rail. Of two statements about a rail,
+// the one of the higher edition holds.
 struct RailsFrame {
-  int rail = 0;  // index into the sender's list; below kRailsMax
+  int rail = 0;  // index into the sender's list of rails; below kRailsMax
   std::uint64_t edition = 0;
   std::uint32_t length = 0;
 
@@ -208,12 +209,12 @@ struct RailsFrame {
   }
 };
 
-// A lane takes no new frames while another lane is there, or serves again. Of two statements about a lane the one of
-// the higher edition stands.
+// States that a lane takes no new frames while another lane is there, or that the lane serves again. Of two statements
+// about a lane, the one of the higher edition holds.
 struct RetireFrame {
   LaneId lane = 0;
   std::uint64_t edition = 0;
-  std::uint64_t frames = 0;  // that the sender gave the lane so far
+  std::uint64_t frames = 0;  // frames that the sender gave the lane so far
   bool retires = false;      // false: the lane serves again. On the wire: 1 or 0, nothing else
 
   static constexpr RetireFrame of(const FrameHeader& h) {
@@ -226,8 +227,8 @@ struct RetireFrame {
   }
 };
 
-// What the frame's sender, who receives by a lane, allows to be sent there. Of two statements about a lane the one of
-// the higher edition stands.
+// States how much may be sent by a lane. The frame's sender is the receiver on that lane. Of two statements about a
+// lane, the one of the higher edition holds.
 struct WindowFrame {
   LaneId lane = 0;
   std::uint64_t edition = 0;
@@ -242,7 +243,7 @@ struct WindowFrame {
   }
 };
 
-// Where in its message the payload of a SEGMENT begins; 0 for other types, whose payload belongs to no message.
+// Offset in its message of a SEGMENT's payload, in bytes; 0 for other types, whose payload belongs to no message.
 constexpr std::uint64_t payload_offset(const FrameHeader& h) {
   return h.type == FrameType::segment ? SegmentFrame::of(h).offset : 0;
 }

@@ -1,6 +1,7 @@
-// What one lane carried, both ways, as exact counts: the basis of fences (decision D6). Going out, every frame taken by
-// the lane stays here until the lane and the kernel let go of it and the peer said it consumed it; a fence names a
-// count, and exactly the frames after it go again. Coming in, only counts. One thread at a time.
+// LaneLedger: exact counts of the frames that one lane carried, both ways; the basis of fences (decision D6). Outgoing
+// frames stay here until lane and kernel released them and the peer consumed them. A fence names a count, and exactly
+// the frames after it are retransmitted. Incoming frames are only counted.
+// Threads: one at a time.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +14,10 @@
 
 namespace railweave::protocol {
 
-inline constexpr std::size_t kLedgerFrames = 1024;  // a lane with so many unanswered takes no more
-// Places that only KEEP may use: two ends whose ledgers filled up at the same moment can still tell what they consumed.
-// Half a dozen would do: a peer that hears nothing fills 1024, and a KEEP goes out for every quarter of that.
+inline constexpr std::size_t kLedgerFrames = 1024;  // frames; a lane with so many unconfirmed ones takes no more
+// Places that only KEEP may use. Two ends whose ledgers filled up at the same moment can still report what they
+// consumed. Half a dozen would do: a peer without reports fills 1024 places, and a KEEP goes out for every quarter of
+// them.
 inline constexpr std::size_t kLedgerFramesForReports = 8;
 static_assert(kLedgerFramesForReports < kLedgerFrames / 4, "owes_report() is true before only reports have room");
 
@@ -23,53 +25,56 @@ class LaneLedger {
  public:
   struct Lost {
     FrameHeader frame;
-    bool written;  // it had gone to the kernel
+    bool written;  // the frame had gone to the kernel
   };
 
-  // --- going out: taken >= written >= released, and >= consumed by the peer, while the lane lives
+  // --- outgoing. While the lane lives: taken >= written >= released, and written >= consumed by the peer
   bool has_room() const { return taken_ - first_ < kLedgerFrames - kLedgerFramesForReports; }
   bool has_room_for_report() const { return taken_ - first_ < kLedgerFrames; }
-  // Numbers the frame and remembers it. REQUIRES: has_room(), or has_room_for_report() and the frame is a KEEP.
+  // Numbers the frame and remembers it. REQUIRES: has_room(); for a KEEP has_room_for_report() is enough.
   void take(FrameHeader& frame);
-  // The oldest frame not yet written (released). REQUIRES: there is one.
+  // Returns the oldest frame not yet written, and counts it as written. REQUIRES: there is one.
   const FrameHeader& write_next() {
     assert(written_ < taken_);
     return at(written_++);
   }
+  // Returns the oldest frame not yet released, and counts it as released. REQUIRES: there is one.
   const FrameHeader& release_next() {
     assert(released_ < taken_);
     return at(released_++);
   }
-  // The lane wrote a frame that it did not release.
+  // The lane wrote a frame and has not released it yet.
   bool owes_release() const { return released_ < written_; }
-  // Frames ever.
+  // Frames that the lane took, ever.
   std::uint64_t taken() const { return taken_; }
   bool all_released() const { return released_ == taken_; }
-  // `consumed` modulo 2^32, as every header carries it. Errors: more than was written.
+  // Takes in the peer's count of consumed frames, modulo 2^32 as in every header. Errors (Scope::lane): more than was
+  // written.
   Status on_peer_consumed(std::uint32_t consumed);
   bool all_consumed() const { return peer_consumed_ == taken_; }
-  // Every frame remembered, oldest first.
+  // Calls `f` for every remembered frame, oldest first.
   template <class F>
   void for_each(F f) const {
     for_each_of(first_, taken_, f);
   }
-  // Remembered frames numbered `from` to below `end`, oldest first.
+  // Calls `f` for the remembered frames numbered `from` to below `end`, oldest first.
   template <class F>
   void for_each_of(std::uint64_t from, std::uint64_t end, F f) const {
     for (std::uint64_t i = std::max(from, first_); i < std::min(end, taken_); ++i) f(frames_[i % kLedgerFrames]);
   }
   // One above the number of the newest statement of state; 0: the lane took none.
   std::uint64_t statements_end() const { return statements_end_; }
-  // The peer's kernel acknowledged the first `bytes` bytes of the lane. Returns how many frames lie wholly within.
-  // Neither goes back.
+  // The peer's kernel acknowledged the first `bytes` bytes of the lane. Returns how many frames lie wholly within them.
+  // Neither number goes back.
   std::uint64_t on_kernel_acknowledged(std::uint64_t bytes);
-  // What on_kernel_acknowledged() returned last, or more if the peer's session said so since.
+  // The last result of on_kernel_acknowledged(), or more if the peer's session has confirmed more since.
   std::uint64_t kernel_acknowledged() const { return std::max(kernel_acknowledged_, first_); }
-  // Forgets the oldest frame if nothing needs it any more; null when there is none.
+  // Forgets the oldest frame if lane, kernel and peer are done with it, and returns it; else returns null. Valid until
+  // take().
   const FrameHeader* forget_next();
 
-  // The lane is gone and the peer consumed exactly `consumed` frames: forget_next() gives these, then lost_next() those
-  // that must go again. Errors: a count that cannot be.
+  // The lane is lost, and the peer consumed exactly `consumed` frames. Then forget_next() returns these frames, and
+  // lost_next() the frames to retransmit. Errors (Scope::session): a count that is impossible.
   Status on_fence(std::uint64_t consumed);
   std::optional<Lost> lost_next() {
     if (first_ == taken_) return std::nullopt;
@@ -77,12 +82,12 @@ class LaneLedger {
     return Lost{forget_first(), written};
   }
 
-  // --- coming in
-  // Errors: a frame is missing or repeated.
+  // --- incoming
+  // Errors (Scope::lane): a frame is missing or repeated.
   Status on_header(std::uint32_t sequence);
   void on_consumed() { ++consumed_; }
   std::uint64_t consumed() const { return consumed_; }
-  // So many frames were consumed since the peer was last told that it wants to know.
+  // The peer is due a report: a quarter of kLedgerFrames was consumed since the last one.
   bool owes_report() const { return consumed_ - reported_ >= kLedgerFrames / 4; }
 
  private:
@@ -95,12 +100,12 @@ class LaneLedger {
   }
 
   std::array<FrameHeader, kLedgerFrames> frames_;
-  std::uint64_t first_ = 0;       // oldest frame remembered
-  std::uint64_t first_byte_ = 0;  // where on the lane that frame begins
+  std::uint64_t first_ = 0;       // number of the oldest frame remembered
+  std::uint64_t first_byte_ = 0;  // position of that frame on the lane, bytes
   std::uint64_t taken_ = 0, written_ = 0, released_ = 0, peer_consumed_ = 0;
   std::uint64_t statements_end_ = 0;
   std::uint64_t kernel_acknowledged_ = 0;  // frames
-  std::uint64_t unacknowledged_byte_ = 0;  // where on the lane the first frame after these begins
+  std::uint64_t unacknowledged_byte_ = 0;  // position of the first frame after these, bytes
   std::uint64_t consumed_ = 0, reported_ = 0;
 };
 

@@ -8,21 +8,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kTailBytes = 16 * KiB;  // a timer may hold back their acknowledgement
+constexpr std::uint64_t kTailBytes = 16 * KiB;  // a probe's last bytes; a timer may delay their acknowledgement
 constexpr std::uint64_t kLeastBytes = 2 * kTailBytes;
 static_assert(kLeastBytes <= LaneProbe::kBytes && LaneProbe::kBytes % kLeastBytes == 0);
-constexpr Nanos kTakesMost = 250ms;                // unless kLeastBytes take longer
-constexpr std::uint64_t kIdleBytesMax = 16 * KiB;  // outstanding: a lane with more is in use
-constexpr double kStep = 4;                        // up or down, at most
+constexpr Nanos kTakesMost = 250ms;                // duration of a probe, unless kLeastBytes take longer
+constexpr std::uint64_t kIdleBytesMax = 16 * KiB;  // outstanding; a lane with more is in use
+constexpr double kStep = 4;                        // factor up or down, at most
 constexpr Nanos kRest = 200ms, kRestMax = 5s;
-constexpr int kRestTimes = 40;  // what the last probe took
+constexpr int kRestTimes = 40;  // pause between probes, in durations of the last probe
 
 std::uint64_t bytes_for(Rate believed) {
   const auto in_time = std::uint64_t(believed.bytes_in(kTakesMost)) / kLeastBytes * kLeastBytes;
   return std::clamp(in_time, kLeastBytes, LaneProbe::kBytes);
 }
 
-// How many of a probe's bytes count for the least rate. A shaper's bucket may let the other half pass at any speed.
+// Bytes of a probe that count for the least rate. A shaper's bucket may let the other half pass at any speed.
 std::uint64_t counted(std::uint64_t bytes) { return bytes / 2; }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Which frames of one lane the peer's kernel has not acknowledged in time (decision D8). Nobody keeps the time of each
-// frame. Looks do: at each look the lane had taken so many frames, so these are at least as old as that look. A look
-// that comes late finds fewer frames late, never more. Frames of a lane are in order, so the late ones are a range of
-// numbers.
+// LateFrames: the frames of one lane that the peer's kernel has not acknowledged in time (decision D8). There is no
+// time per frame. Each poll notes how many frames the lane had taken: these frames are at least as old as the poll. A
+// poll that comes late finds fewer frames late, never more. The frames of a lane are in order, so the late ones are a
+// range of numbers.
 //
-// Pure: time comes in as an argument. One thread at a time.
+// Pure: time comes in as an argument. Threads: one at a time.
 #pragma once
 
 #include <array>
@@ -16,28 +16,28 @@ namespace railweave::protocol {
 
 class LateFrames {
  public:
-  static constexpr int kRoundTrips = 4;
+  static constexpr int kRoundTrips = 4;  // smoothed round trips after which a frame is late, within kLeast and kMost
   // a kernel may hold back a lone acknowledgement for 40 ms
   static constexpr Nanos kLeast = std::chrono::milliseconds(60);
-  // a connection that was made in an outage took the outage for a round trip
+  // a connection made in an outage measured the outage as its round trip
   static constexpr Nanos kMost = std::chrono::seconds(1);
 
-  // The lane took `taken` frames ever, and the peer's kernel acknowledged the first `acknowledged` of them. `before` is
-  // a time before the kernel was asked, `now` one after the lane's frames were counted: a thread may be without its
-  // core in between. `smoothed_rtt`: 0 if not known.
+  // The lane took `taken` frames ever, and the peer's kernel acknowledged the first `acknowledged` of them. `before`: a
+  // time before the kernel was asked. `now`: a time after the lane's frames were counted. The thread may lose its core
+  // in between. `smoothed_rtt`: 0 if not known.
   void poll(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt);
-  // Some frame was late at the last look.
+  // Some frame was late at the last poll.
   bool any() const { return acknowledged_ < late_end_; }
 
   struct Range {
     std::uint64_t first = 0, end = 0;  // empty when equal
   };
-  // The numbers of late frames that no call gave out before.
+  // Returns the numbers of late frames that no earlier call returned.
   Range take_new();
 
  private:
   static constexpr std::size_t kPollsMax = 32;
-  static constexpr int kPollsInPatience = 16;  // more in that time add nothing
+  static constexpr int kPollsInPatience = 16;  // polls kept in the time after which a frame is late; more add nothing
 
   struct Reading {
     TimePoint at;
@@ -45,11 +45,11 @@ class LateFrames {
   };
   Reading& at(std::size_t index) { return polls_[(oldest_ + index) % kPollsMax]; }
 
-  std::array<Reading, kPollsMax> polls_{};  // a ring: one at most is older than what counts as late
+  std::array<Reading, kPollsMax> polls_{};  // a ring; at most one poll is older than the time limit
   std::size_t oldest_ = 0, count_ = 0;
   std::uint64_t acknowledged_ = 0;
-  std::uint64_t late_end_ = 0;   // frames below are late, if not acknowledged
-  std::uint64_t given_end_ = 0;  // take_new() gave out what is below
+  std::uint64_t late_end_ = 0;   // frames below this number are late, unless acknowledged
+  std::uint64_t given_end_ = 0;  // take_new() has returned the frames below this number
 };
 
 }  // namespace railweave::protocol

@@ -72,7 +72,7 @@ bool RailUpdates::apply(const FrameHeader& header, std::string_view payload) {
   return true;
 }
 
-std::vector<RailUpdates::Statement> RailUpdates::take_heard() {
+std::vector<RailUpdates::Statement> RailUpdates::take_received() {
   std::vector<Statement> news;
   for (Heard& heard : heard_)
     if (!std::exchange(heard.taken, true)) news.push_back(heard.news);

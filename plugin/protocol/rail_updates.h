@@ -1,6 +1,7 @@
-// What each side says of its rails while a session lives: those that are new, and those whose addresses changed.
-// Statements of state, keyed by rail: of two, that of the higher edition stands. What a statement says is the engine's;
-// here it is bytes. One thread at a time.
+// RailUpdates: the statements of each side about rails that are new, or whose addresses changed, while a session lives.
+// Of two statements about a rail, the one of the higher edition holds. The engine encodes a statement; here it is
+// bytes.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +23,29 @@ class RailUpdates {
     std::string bytes;
   };
 
-  // --- ours. REQUIRES: rail < kRailsMax, bytes.size() <= kControlPayloadBytesMax.
+  // --- this side's
+  // Queues a statement. No effect if one of the same or a higher edition is known. REQUIRES: rail < kRailsMax,
+  // bytes.size() <= kControlPayloadBytesMax.
   void announce(Statement news);
   bool pending() const;
-  // The next frame to write. REQUIRES: pending(). Its payload stays until let_go().
+  // Fills in the next frame and returns its payload, which stays until let_go(). REQUIRES: pending().
   std::span<const std::byte> next(FrameHeader& header);
-  // It was lost with its lane.
+  // The frame was lost with its lane: queues its statement again, unless a newer one exists.
   void repeat(const FrameHeader& lost);
-  // No lane's ledger names it any more.
+  // A lane's ledger has forgotten the frame.
   void let_go(const FrameHeader& frame);
 
-  // --- the peer's. True: it says something new.
+  // --- the peer's
+  // True: the statement is new.
   bool apply(const FrameHeader& header, std::string_view payload);
-  // What was heard since the last call, of each rail the last.
-  std::vector<Statement> take_heard();
+  // The peer's statements since the last call; of each rail only the newest.
+  std::vector<Statement> take_received();
 
  private:
   struct Ours {
     Statement news;
     bool pending = true;
-    int named = 0;  // by ledgers of lanes
+    int named = 0;  // frames in lane ledgers that carry the statement
   };
   struct Heard {
     Statement news;
@@ -50,7 +54,7 @@ class RailUpdates {
   Ours& find(const FrameHeader& frame);
   void forget_outdated();
 
-  std::vector<std::unique_ptr<Ours>> ours_;  // also outdated ones that ledgers name
+  std::vector<std::unique_ptr<Ours>> ours_;  // includes outdated statements that ledgers name
   std::vector<Heard> heard_;                 // one for each rail
 };
 

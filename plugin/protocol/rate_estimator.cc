@@ -9,18 +9,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// outstanding: a lane believed slow never has more than two segments
+// outstanding; a lane believed slow never has more than two segments
 constexpr std::uint64_t kBusyBytes = 8 * KiB;
-constexpr std::uint64_t kTeachingBytes = 32 * KiB;  // more than an acknowledgement may be delayed for
+constexpr std::uint64_t kTeachingBytes = 32 * KiB;  // more than one delayed acknowledgement may cover
 constexpr Nanos kSampleMin = 1ms;
 constexpr Nanos kSilence = 20ms;  // a busy lane without an acknowledgement for so long carries nothing
-// Time constants of the moving average. A lane that looks slow gets little to prove itself with, so upwards is quicker.
+// Time constants of the moving average. Upwards is quicker, because a lane that looks slow gets little data to prove
+// otherwise.
 constexpr Nanos kMemoryUp = 2ms, kMemoryDown = 8ms;
 constexpr Nanos kWindow = 20ms;
-constexpr std::uint64_t kWindowBytesMin = 256 * KiB;  // a shaper's bucket, full at its start, is a small part of it
+constexpr std::uint64_t kWindowBytesMin = 256 * KiB;  // a shaper's bucket, full at first, is a small part of it
 constexpr Nanos kIdleStep = 50ms;                     // an idle lane's estimate grows by half in each of these
 constexpr double kIdleGrowth = 1.5;
-constexpr Rate kUnheard = Rate::from_megabits(100'000);  // so that the first sample decides
+constexpr Rate kUnheard = Rate::from_megabits(100'000);  // limit of a lane without estimate; the first sample decides
 constexpr double kBytesPerSecondMin = 16 * 1024;         // of an estimate: from zero none would ever grow
 
 double weight_of(Nanos over, Nanos memory) { return 1 - std::exp(-double(over.count()) / double(memory.count())); }
@@ -36,11 +37,12 @@ void RateEstimator::begin(TimePoint now, bool at_acknowledgement) {
 
 bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes) {
   const bool was_busy = std::exchange(busy_, outstanding_bytes >= kBusyBytes);
-  // All that the last look saw outstanding is through: it may have been idle since, and its rate would be the caller's.
+  // All that the last look saw outstanding is acknowledged: the lane may have been idle since. A sample would then
+  // measure the caller's rate.
   const bool paused = busy_ && acknowledged_bytes >= handed_;
   const bool progress = acknowledged_bytes > std::exchange(acknowledged_, acknowledged_bytes);
   handed_ = acknowledged_bytes + outstanding_bytes;
-  check_peers(now);
+  review_window(now);
   if (!was_busy || paused || since_ == TimePoint{}) {
     begin(now, false);
     return false;
@@ -67,9 +69,9 @@ bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   return sampled;
 }
 
-// A lane believed slow is given so little that each look finds all of it through: no sample ends, and bursts prove
-// nothing. But it carried at least what it carried.
-void RateEstimator::check_peers(TimePoint now) {
+// A lane believed slow gets so little that each look finds all of it acknowledged. No sample ends then, and bursts
+// prove nothing. But the lane's rate is at least what it carried in the window.
+void RateEstimator::review_window(TimePoint now) {
   const Nanos over = now - window_since_;
   if (over < kWindow) return;
   const std::uint64_t bytes = acknowledged_ - acknowledged_at_window_;
@@ -78,21 +80,22 @@ void RateEstimator::check_peers(TimePoint now) {
   acknowledged_at_window_ = acknowledged_;
 }
 
-// A late look finds all bytes acknowledged. The lane was busy none the less, if they were enough to teach.
+// A late look finds all bytes acknowledged. The lane was busy all the same, if they were enough for a sample.
 void RateEstimator::handed(std::uint64_t bytes) {
   handed_ += bytes;
   busy_ = busy_ || handed_ - acknowledged_ >= kTeachingBytes;
 }
 
-// Where there was enough to teach, the next look tells how long it took.
+// If the bytes are enough for a sample, the next look tells how long they took.
 void RateEstimator::drained() {
   if (handed_ - acknowledged_ >= kTeachingBytes) return;
   acknowledged_ = handed_;
   busy_ = false;
 }
 
-// It may have ended long before this look, and have begun a round trip before its first acknowledgement: it was no
-// slower. A shaper's bucket or an empty queue takes a short one at any speed: that says nothing of what follows.
+// The burst may have ended long before this look, and began a round trip before its first acknowledgement. So the lane
+// was no slower than `seen`. A shaper's bucket or an empty queue takes a short burst at any speed: `seen` says nothing
+// of later bytes.
 void RateEstimator::burst(Rate seen, Nanos over) {
   if (!known_) {
     known_ = true;
@@ -102,7 +105,8 @@ void RateEstimator::burst(Rate seen, Nanos over) {
   if (seen > rate_) move(seen, weight_of(over, kMemoryUp));
 }
 
-// The peer stands still, or its kernel, or nobody looked for long: true of this moment, and no measure of the lane.
+// The peer or its kernel stands still, or no look came for long. The silence is true of this moment, and no measure of
+// the lane.
 void RateEstimator::silence(Rate seen, Nanos over) {
   if (carried_all(seen)) return;
   before_lowered_ = std::max(before_lowered_, known_ ? rate_ : kUnheard);
@@ -110,7 +114,7 @@ void RateEstimator::silence(Rate seen, Nanos over) {
   move(seen, weight_of(over, kMemoryDown));
 }
 
-// All that was there at the running sample's start is through: it may have carried as much as it got.
+// All bytes that the lane had at the sample's start are acknowledged: the lane may have carried as much as it got.
 bool RateEstimator::carried_all(Rate seen) const { return known_ && seen < rate_ && acknowledged_ >= handed_at_start_; }
 
 void RateEstimator::move(Rate seen, double weight) {
@@ -121,7 +125,7 @@ bool RateEstimator::sample(Rate seen, Nanos over) {
   if (carried_all(seen)) return false;
   known_ = true;
   sampled_ += over;
-  // The first samples count alike, by their time; the very first replaces what bursts said.
+  // The first samples weigh by their length alone; the very first one replaces the estimate by bursts.
   move(seen, std::max(weight_of(over, seen > rate_ ? kMemoryUp : kMemoryDown),
                       double(over.count()) / double(sampled_.count())));
   fastest_ = std::max(fastest_, rate_);
@@ -140,7 +144,7 @@ void RateEstimator::age(TimePoint now, bool grow) {
   if (steps == 0) return;
   idle_since_ += steps * kIdleStep;
   if (!grow) return;
-  // Bursts alone set no limit: what they said may be far too much already.
+  // Bursts alone set no limit: their estimate may be far too high already.
   const Rate most = sampled_ > 0ns ? fastest_ : before_lowered_;
   const double grown = rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps));
   rate_.bytes_per_s = std::max(rate_.bytes_per_s, std::min(grown, most.bytes_per_s));

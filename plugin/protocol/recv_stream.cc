@@ -20,7 +20,7 @@ RecvStream::RecvStream(StreamId id, std::size_t eager_slot_bytes) : id_(id), eag
 
 void RecvStream::accept(std::uint64_t rail_mask, bool slots) {
   assert(!accepted_ && !refused_);
-  if (state_ == State::open) {  // not given up by the peer meanwhile
+  if (state_ == State::open) {  // the peer has not ended the stream meanwhile
     messages_ = std::make_unique<std::array<Message, kMessageSlots>>();
     if (!slots) eager_slot_bytes_ = 0;
     if (eager_slot_bytes_ > 0)
@@ -101,7 +101,7 @@ Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Comple
   return place_in(m.data, m.capacity, segment);
 }
 
-// Where the segment's payload goes in `memory`, which has room for `capacity` bytes of the message.
+// The segment's place in `memory`, which has room for `capacity` bytes of the message.
 std::span<std::byte> RecvStream::place_in(std::byte* memory, std::uint64_t capacity, const SegmentFrame& segment) {
   assert(segment.offset <= capacity && segment.length <= capacity - segment.offset);
   return {memory + segment.offset, segment.length};
@@ -125,7 +125,7 @@ Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message&
                              std::to_string(segment.eager_slot));
   learn(m, segment);
   m.placed += segment.length;
-  if (!m.eager) m.in_slot = !m.posted;  // all its segments go where the first went
+  if (!m.eager) m.in_slot = !m.posted;  // all segments of a message go where the first one went
   m.eager = true;
   m.eager_slot = std::uint8_t(segment.eager_slot);
   if (m.in_slot) return place_in(slot(m.eager_slot, segment.size).data(), eager_slot_bytes_, segment);
@@ -143,7 +143,7 @@ void RecvStream::on_segment_lost(const FrameHeader& h) {
 
 Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
   if (state_ != State::open || peer_lost_) return {};
-  if (h.message < ready_) return contradiction(id_, h, "it is complete already");  // an empty segment twice at once
+  if (h.message < ready_) return contradiction(id_, h, "it is complete already");  // an empty segment on two lanes
   Message& m = at(h.message);
   m.received += h.length;
   assert(m.received <= m.placed && m.placed <= m.size);
@@ -161,7 +161,7 @@ Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
 
 void RecvStream::advance(Completions& out) {
   for (; ready_ < posted_ && at(ready_).complete; ++ready_) ack_urgent_ = ack_urgent_ || !at(ready_).eager;
-  ack_urgent_ = ack_urgent_ || ready_ - ack_sent_ >= kEagerSlots / 2;  // or the sender runs out of slots
+  ack_urgent_ = ack_urgent_ || ready_ - ack_sent_ >= kEagerSlots / 2;  // else the sender runs out of slots
   publish(ack_written_, out);
   assert(numbers_hold());
 }
@@ -181,10 +181,10 @@ void RecvStream::publish(std::uint64_t acked, Completions& out) {
                "the peer closed stream " + std::to_string(id_) + " after " + std::to_string(final_) + " messages");
   if (state_ != State::open) return;
   fail(final_error_, false, out);
-  close_pending_ = true;  // a sender that closed in peace still waits for the acks
+  close_pending_ = true;  // a sender that closed in good order still waits for the acks
 }
 
-// ------------------------------------------------------------------------------------------------------- peer's word
+// ---------------------------------------------------------------------------------------------- the peer's statements
 
 Status RecvStream::on_close(const FrameHeader& h, Completions& out) {
   peer_done_ = true;
@@ -253,7 +253,7 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
   }
   if (close_pending_) {
     close_pending_ = false;
-    const std::uint64_t acked = final_known_ ? std::min(ready_, final_) : ready_;  // acks that waited for company
+    const std::uint64_t acked = final_known_ ? std::min(ready_, final_) : ready_;  // includes acks that were lazy
     h = CloseFrame{.stream = id_, .messages = acked, .from_receiver = true};
     return true;
   }
@@ -297,7 +297,7 @@ void RecvStream::close(Completions& out) {
       close_pending_ = true;
     }
   }
-  user_done_ = true;  // only now: before a repeated call it must not seem gone
+  user_done_ = true;  // last: a stream that ran out of memory above must not seem gone before close() is repeated
 }
 
 void RecvStream::fail(const Status& why, bool notify_peer, Completions& out) {
@@ -308,7 +308,7 @@ void RecvStream::fail(const Status& why, bool notify_peer, Completions& out) {
 }
 
 void RecvStream::end(State state, const Status& why, Completions& out) {
-  make_room(out, unfinished());  // what may throw comes first: a stream that half ended would never end
+  make_room(out, unfinished());  // first, since it may throw: a stream that ended half-way would never end
   state_ = state;
   error_ = why;
   for (; published_ < posted_; ++published_) out.push_back({at(published_).request, 0, error_});

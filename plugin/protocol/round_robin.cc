@@ -32,7 +32,7 @@ void RoundRobin::note(SendStream& stream) {
   enter(stream, queue, order);
 }
 
-// Behind its equals.
+// Puts the stream behind those of equal order.
 void RoundRobin::enter(SendStream& stream, int queue, std::uint64_t order) {
   assert(queue >= 0 && queue < kQueues);
   stream.turn_queue = queue;

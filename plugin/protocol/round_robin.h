@@ -1,8 +1,9 @@
-// Whose segment goes next (decision D3): streams that are expedited before urgent, normal and bulk ones; within each of
-// these queues by the order of the message that is due, equal ones by turns of about a segment (deficit round robin,
-// Shreedhar and Varghese 1996). A queue that was overtaken by 16 segments gets one, so none starves. Within a queue
-// that is up to the caller: who numbers what it issues has the old go first.
-// One thread at a time (the session's owner). No allocation.
+// RoundRobin: chooses the stream for the next segment (decision D3). Expedited streams come first, then urgent, normal
+// and bulk ones. Within each of these four queues, the stream with the lowest order of its next message goes first.
+// Streams of equal order take turns of about a segment (deficit round robin, Shreedhar and Varghese 1996).
+// A queue that was overtaken by 16 segments gets one, so no queue starves. A stream may starve within its queue:
+// callers that number their operations upwards get the oldest served first.
+// Threads: one at a time (the session's owner). Nothing is allocated.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +16,13 @@ namespace railweave::protocol {
 
 class RoundRobin {
  public:
-  // After any change of the stream: in its place when it has a segment to send, else nowhere.
+  // Call after any change of the stream. Puts the stream in its place if it has a segment to send; else removes it.
   void note(SendStream& stream);
   bool empty() const { return streams_ == 0; }
-  // The next of those for which `may` answers true; null when there is none.
+  // Returns the next stream for which `may` returns true; null: none.
   template <class May>
   SendStream* pick(const May& may) const;
-  // A segment with so many bytes of payload was cut from it. note() comes after.
+  // A segment with `bytes` bytes of payload was cut from the stream. The caller calls note() next.
   void took(SendStream& stream, std::uint32_t bytes);
 
  private:
@@ -32,7 +33,8 @@ class RoundRobin {
   void enter(SendStream& stream, int queue, std::uint64_t order);
 
   Queue queues_[kQueues];
-  int overtaken_[kQueues] = {};  // by segments since its last one; while it is empty none are counted
+  // by queue: segments of earlier queues since its own last segment; none are counted while it is empty
+  int overtaken_[kQueues] = {};
   std::size_t streams_ = 0;
 };
 

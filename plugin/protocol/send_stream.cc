@@ -34,7 +34,7 @@ void SendStream::post(void* request, const std::byte* data, std::uint64_t size, 
   }
   const std::uint64_t message = posted_++;
   Message& m = at(message);
-  // A grant may have come before the send was posted: keep what it said.
+  // A grant may have come before the send was posted: its contents are kept.
   const bool granted_before = m.granted && m.request == nullptr;
   const std::uint64_t capacity = m.capacity;
   m = Message{};
@@ -61,11 +61,11 @@ bool SendStream::fits_grant(std::uint64_t message, Completions& out) {
   return false;
 }
 
-// ------------------------------------------------------------------------------------------------------ peer's word
+// ---------------------------------------------------------------------------------------------- the peer's statements
 
 Status SendStream::on_opened(const FrameHeader& header, std::string_view reason, Completions& out) {
   answered_ = true;
-  if (state_ != State::opening) return {};  // repeated after a lane was lost, or given up meanwhile
+  if (state_ != State::opening) return {};  // OPENED came twice after a lane was lost, or the stream ended meanwhile
   const auto opened = OpenedFrame::of(header);
   if (opened.refused) {
     notified_peer_ = true;
@@ -87,7 +87,7 @@ Status SendStream::on_grant(const FrameHeader& header, Completions& out) {
   const auto grant = GrantFrame::of(header);
   if (grant.acked > acked_)
     if (Status s = apply_ack(grant.acked, out); !s.ok()) return s;
-  if (grant.message < acked_) return {};  // late: a statement that is true no longer
+  if (grant.message < acked_) return {};  // late: the grant no longer holds
   if (grant.message >= acked_ + kMessagesInFlight)
     return contradiction(
         "GRANT", id_,
@@ -96,8 +96,8 @@ Status SendStream::on_grant(const FrameHeader& header, Completions& out) {
   if (grant.message >= posted_ && !m.granted) m = Message{};
   m.granted = true;
   m.capacity = grant.capacity;
-  // After CLOSE all is done here, and the peer could not be told of a failure any more: its receive will see the
-  // message's size.
+  // After CLOSE everything is done here, and no ABORT can follow. The receiver detects the failure by the message's
+  // size.
   if (grant.message < posted_ && state_ != State::closing && !fits_grant(grant.message, out)) return {};
   refresh();
   return {};
@@ -139,7 +139,7 @@ bool SendStream::could_be_eager(const Message& m, int free_slots, std::size_t ea
          (class_ == Priority::urgent || eager_bytes == 0 || eager_bytes + m.size <= kEagerBytesMax);
 }
 
-// Recomputes what could be cut now. Walks the posted messages that are not wholly cut: a handful.
+// Recomputes the bytes that can be cut now. Walks the posted messages that are not wholly cut: a handful.
 void SendStream::refresh() {
   sendable_bytes_ = 0;
   has_segment_ = false;
@@ -199,7 +199,7 @@ SendStream::Segment SendStream::cut_requeued(std::uint32_t bytes_max) {
   r.length -= length;
   if (r.length == 0) {
     assert(at(r.message).unwritten >= r.unwritten);
-    at(r.message).unwritten -= r.unwritten;  // only now: the message is not written before all of this is
+    at(r.message).unwritten -= r.unwritten;  // last: the message is written only when this whole range is
     requeued_.erase(requeued_.begin());
   }
   refresh();
@@ -248,7 +248,7 @@ void SendStream::requeue(const FrameHeader& segment, bool written) {
   refresh();
 }
 
-// Completes requests and retires messages, oldest first.
+// Ends requests and retires messages, oldest first.
 void SendStream::settle(Completions& out) {
   for (; done_ < posted_; ++done_) {
     Message& m = at(done_);
@@ -259,7 +259,7 @@ void SendStream::settle(Completions& out) {
   }
   for (; retired_ < acked_ && retired_ < done_ && at(retired_).unreleased == 0; ++retired_) {
     Message& m = at(retired_);
-    // Only now: the ack may overtake the lane's return from the system call that reads the copy.
+    // Not earlier: the ack may come before the lane returns from the system call that reads the copy.
     if (m.eager) {
       assert((free_eager_slots_ & (1u << m.eager_slot)) == 0 && eager_bytes_ >= m.size);
       free_eager_slots_ |= std::uint8_t(1u << m.eager_slot);
@@ -306,7 +306,7 @@ void SendStream::close(Completions& out) {
   if (!failed() && state_ != State::closing && (unfinished() > 0 || state_ == State::opening))
     fail(Status(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the sender"), true,
          out);
-  user_done_ = true;  // only now: before a repeated call it must not seem gone
+  user_done_ = true;  // last: a stream that ran out of memory above must not seem gone before close() is repeated
   if (state_ == State::closing || notified_peer_) return;
   if (!failed()) state_ = State::closing;
   close_pending_ = notified_peer_ = true;
@@ -314,13 +314,13 @@ void SendStream::close(Completions& out) {
 
 void SendStream::fail(const Status& why, bool notify_peer, Completions& out) {
   if (failed()) return;
-  make_room(out, unfinished());  // what may throw comes first: a stream that half failed would never end
+  make_room(out, unfinished());  // first, since it may throw: a stream that failed half-way would never end
   error_text_ = why.message().substr(0, kControlPayloadBytesMax);
   error_ = why;
   state_ = State::failed;
   abort_pending_ = notify_peer && !notified_peer_;
   notified_peer_ = notified_peer_ || notify_peer;
-  // What the receiver has is done, even if the lane that wrote it has not yet come round to say that it let go.
+  // Messages that the receiver has end well, even if their lane has not reported the release of their bytes yet.
   for (; done_ < acked_; ++done_) out.push_back({at(done_).request, at(done_).size, {}});
   for (; done_ < posted_; ++done_) out.push_back({at(done_).request, 0, error_});
   assert(unfinished() == 0);

@@ -95,7 +95,7 @@ void SessionProtocol::cancel(RecvStream& stream) {
 // -------------------------------------------------------------------------------------------------------------- lists
 
 void SessionProtocol::note(SendStream& stream) {
-  // waiting_bytes_ is the sum of what each stream reported last.
+  // waiting_bytes_ is the sum of all streams' noted_bytes.
   assert(waiting_bytes_ >= stream.noted_bytes);
   waiting_bytes_ += stream.sendable_bytes() - stream.noted_bytes;
   stream.noted_bytes = stream.sendable_bytes();
@@ -141,7 +141,7 @@ void SessionProtocol::publish_without_acks() {
 // ------------------------------------------------------------------------------------------------------------- ending
 
 void SessionProtocol::announce_rail(RailUpdates::Statement news) {
-  rail_news_.announce(std::move(news));
+  rail_updates_.announce(std::move(news));
   session_control_ = true;
 }
 
@@ -152,7 +152,7 @@ void SessionProtocol::say_goodbye() {
 
 void SessionProtocol::fail(const Status& why) {
   if (error_.ok()) error_ = why;
-  // note() may forget a stream: walk over ids.
+  // note() may forget a stream: the loops walk over ids.
   std::vector<StreamId> ids;
   for (const auto& [id, stream] : send_streams_) ids.push_back(id);
   for (StreamId id : ids) {

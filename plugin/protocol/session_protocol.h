@@ -1,10 +1,11 @@
-// Everything between two instances with one traffic class, as a state machine without I/O (decisions D1, D2, D4, D6):
-// streams share lanes; posts, headers, lane reports and time come in; frames, places for bytes, completions and events
-// come out. The engine drives it under its mutex, tests and the simulator drive it directly.
+// SessionProtocol: everything between two instances with one traffic class, as a state machine without I/O (decisions
+// D1, D2, D4, D6). The session's streams share its lanes. Inputs are posts, headers, lane reports and time. Outputs are
+// frames, places for payload, completions and events. The engine calls it under a mutex; tests and the simulator call
+// it directly.
 //
-// One thread at a time. No call blocks or does I/O; posting and moving data allocate nothing once streams and lanes
+// Threads: one at a time. No call blocks or does I/O. Posting and moving data allocate nothing once streams and lanes
 // exist.
-// Errors of Scope::lane mean: give that lane up (lose_lane); of Scope::session: fail().
+// Errors: at Scope::lane the caller gives the lane up (lose_lane); at Scope::session it calls fail().
 #pragma once
 
 #include <memory>
@@ -31,15 +32,15 @@
 
 namespace railweave::protocol {
 
-// Lanes of a session at once: live, and lost while the two ends are not done with them. Each has a ledger, 64 KiB. So
-// many again may be known by the peer's FENCEs alone.
+// Lanes of a session at once: live ones, and lost ones until both ends are done with them. Each has a ledger of 64 KiB.
+// As many more may be known only by the peer's FENCEs.
 inline constexpr std::size_t kLanesKnownMax = 256;
 
 struct SessionOptions {
-  std::size_t eager_limit_bytes = 64 * KiB;
+  std::size_t eager_limit_bytes = 64 * KiB;  // longest eager message that either end may send
 };
 
-// A frame for a lane to write. `payload` stays valid until the lane released the frame.
+// A frame for a lane to write. Memory: `payload` stays valid until the lane released the frame.
 struct OutgoingFrame {
   FrameHeader header;
   std::span<const std::byte> payload;
@@ -47,22 +48,22 @@ struct OutgoingFrame {
 
 struct Event {
   enum class Kind {
-    opened,               // our stream was answered; `status` tells whether it may be used
+    opened,               // the peer answered our stream; `status`: whether the stream may be used
     incoming,             // the peer opens `stream` towards `listener`: answer with accept_stream() or refuse_stream()
-    lane_failed_by_peer,  // the peer gave `lane` up: close it, then lose_lane()
-    // all that `lane` carried is consumed, and the peer wants it ended: likewise, if is_retiring() still
+    lane_failed_by_peer,  // the peer gave `lane` up: close the lane, then call lose_lane()
+    // all that `lane` carried is consumed, and the peer retires the lane: do the same, if is_retiring() still holds
     lane_retired,
     goodbye,          // the peer leaves; the end of its lanes is no error
-    rails_announced,  // the peer's rails changed: drain_rail_updates()
-    // the receiver let nothing go by `lane`, so a segment went against its word. The first time of each lane
+    rails_announced,  // the peer's rails changed: call drain_rail_updates()
+    // a segment went by `lane` although the receiver's credit let none go; only the first time of each lane
     overridden,
   } kind;
   StreamId stream = 0;
   LaneId lane = 0;
   std::uint64_t listener = 0;
   Status status;
-  bool too_slow = false;            // lane_failed_by_peer: that was why
-  CreditWindow::Override how = {};  // overridden
+  bool too_slow = false;            // lane_failed_by_peer: the lane was too slow
+  CreditWindow::Override how = {};  // overridden: the credit, and how long data had waited
 };
 
 class SessionProtocol {
@@ -79,113 +80,123 @@ class SessionProtocol {
   void expedite(SendStream& stream, std::uint64_t order);
   void post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity,
             bool read_while_landing = false);
-  // Unfinished requests end as cancelled. The reference is dead afterwards.
+  // Unfinished requests end as cancelled. The reference is invalid afterwards.
   void close(SendStream& stream);
   void close(RecvStream& stream);
-  // True (and the stream failed as cancelled) when an unfinished request of it touched `range`.
+  // Fails the stream as cancelled if an unfinished request uses memory in `range`. True: it did.
   bool withdraw(SendStream& stream, std::span<const std::byte> range);
   bool withdraw(RecvStream& stream, std::span<const std::byte> range);
-  // The same where the request is not posted yet.
+  // Fails the stream as cancelled, for a request in such memory that is not posted here yet.
   void cancel(SendStream& stream);
   void cancel(RecvStream& stream);
 
-  // --- lanes. A number is used once in a session. `local_rail`, `remote_rail`: indices below 64 into each side's list
-  // of rails. A lane that the peer gave up before it was added here is condemned at once. What is over is forgotten
-  // here, so that lanes may come and go for as long as there are numbers. `doubtful`: its path failed, or lost packets,
-  // before the lane stood; like a lane that comes after a loss, such a lane gets padding, and no data until the padding
-  // is acknowledged, while another lane is better. `first`: the credit until the receiver says more.
+  // --- lanes
+  // Adds a lane. Its number is used once in a session. `local_rail`, `remote_rail`: indices below 64 into each side's
+  // list of rails. `doubtful`: the path failed, or lost packets, before the lane stood. `first`: the credit until the
+  // receiver's first statement.
+  // A doubtful lane, and one that comes after a loss, gets padding first. While a proven lane is there, the new one
+  // gets no data until the padding is acknowledged.
+  // A lane that the peer gave up before this call fails at once (lane_failed_by_peer). Finished lanes are forgotten
+  // here, so that lanes may come and go while there are numbers.
   void add_lane(LaneId lane, int local_rail, int remote_rail, bool doubtful = false, const Credit& first = {});
-  // The lane is closed for good: nobody reads or writes it any more. What it carried waits for the peer's FENCE.
-  // `too_slow`: why; the peer, who may be the one that dials, is told.
+  // The lane is closed for good: it is neither read nor written any more. Frames without confirmation wait for the
+  // peer's FENCE. `too_slow`: the reason; the peer, which may be the dialler, gets it with our FENCE.
   void lose_lane(LaneId lane, bool too_slow = false);
   int live_lanes() const;
-  // Whether `lane` takes new frames while another lane is there; the peer is told. It ends in good order: the peer
-  // gives it up once all that both ends wrote there is consumed. True: that is news. For the side that dials only.
+  // Retires `lane`, or lets it serve again, and tells the peer. A retiring lane takes no new frames while another lane
+  // is there. The peer gives the lane up once all frames of both ends on it are consumed. True: the state changed. For
+  // the dialling side only.
   bool retire(LaneId lane, bool retires);
-  // One end or the other said so, and another lane serves in its stead.
+  // Either end retired the lane, and another lane serves instead.
   bool is_retiring(LaneId lane) const;
-  // Forgets lanes that are lost, and both FENCEs for them at their ends; add_lane() does it, too. Those that are left:
+  // Forgets lanes that are lost and whose FENCEs have arrived at both ends; add_lane() does so, too.
   void forget_lanes();
+  // Added, or named by a FENCE of the peer, and not forgotten.
   bool knows_lane(LaneId lane) const { return find(lane) != nullptr; }
   bool had_lane(LaneId lane) const { return knows_lane(lane) || was_forgotten(lane); }
   std::size_t known_lanes() const { return lanes_.size(); }
-  // For another one (kLanesKnownMax).
+  // For another lane (kLanesKnownMax).
   bool has_room_for_lane() const;
 
   struct LaneReport {
-    std::uint64_t outstanding_bytes = 0;   // in the kernel or on the network, unacknowledged
-    std::uint64_t acknowledged_bytes = 0;  // ever
+    std::uint64_t outstanding_bytes = 0;   // bytes in the kernel or on the network, unacknowledged
+    std::uint64_t acknowledged_bytes = 0;  // bytes, ever
     Nanos min_rtt{0};
-    Nanos smoothed_rtt{0};  // both: 0 if not known
+    Nanos smoothed_rtt{0};  // both round trips: 0 if not known
   };
   void report(LaneId lane, TimePoint now, const LaneReport& report);
-  // Enough is at stake for next_frames() to want a fresh report first, and the last one is not fresh.
+  // Enough bytes are at stake for next_frames() to need a new report, and the last one is old.
   bool wants_report(LaneId lane, TimePoint now) const;
 
-  // --- control never waits for one lane (decision D8): session_protocol_late.cc
+  // --- control frames never wait for one lane (decision D8): session_protocol_late.cc
   struct LanePoll {
     LaneId lane = 0;
     LaneReport report;
   };
   static constexpr Nanos kLatePoll = std::chrono::milliseconds(20);
-  // Another lane is there, and this one is late or holds statements that its kernel may not have acknowledged:
-  // say_late_control_again() should be called every kLatePoll.
+  // Two lanes or more are live, and one of them is late or holds statements not known to be acknowledged. The caller
+  // then calls say_late_control_again() every kLatePoll.
   bool watches_control() const;
-  // `lanes`: all open ones, whose kernels were asked between `before` and `now`. Statements that their lane's kernel
-  // did not acknowledge in time are to go by another lane as well, once for each lane, unless all lanes are late. A
-  // late lane gets no control while another one is not late. Returns how many frames are said again; they are there for
-  // next_frames().
+  // Retransmits late statements by another lane, each once for each lane that took it, unless all lanes are late. A
+  // statement is late if its lane's kernel did not get it acknowledged in time (late_frames.h). `lanes`: all open ones,
+  // with reports taken between `before` and `now`. A late lane gets no control while another one is not late. Returns
+  // the number of retransmitted frames; next_frames() has them.
   std::size_t say_late_control_again(TimePoint before, TimePoint now, std::span<const LanePoll> lanes);
-  // Statements that lanes took ever, and those of them that were said again because they were late.
+  // Statements that lanes took, ever; and those retransmitted because they were late.
   std::uint64_t control_frames() const { return control_frames_; }
   std::uint64_t control_frames_said_again() const { return control_frames_said_again_; }
 
   // --- credit windows (docs/internals/credit_windows.md): session_protocol_windows.cc
-  // The peer may send so much by `lane`, until this end says more. Nothing for a lane that is lost.
+  // The credit that the peer has on `lane`, until the next call. No effect if the lane is not live.
   void announce_window(LaneId lane, const Credit& credit);
   struct Arrivals {
-    std::uint64_t position = 0;     // bytes of the lane that were consumed, headers included
-    std::uint64_t segments = 0;     // of the lane that were consumed, ever
-    std::uint32_t waiting_kib = 0;  // that the peer's session had waiting behind the last segment of the lane
+    std::uint64_t position = 0;     // bytes consumed on the lane, headers included
+    std::uint64_t segments = 0;     // segments consumed on the lane, ever
+    std::uint32_t waiting_kib = 0;  // KiB waiting in the peer's session behind the lane's last segment
   };
   Arrivals arrivals(LaneId lane) const;
-  // What stands of what the peer said of a lane that we send by; no bound for one that is not here.
+  // The credit in force for this end's sending by the lane; no limit if the lane is not known.
   Credit send_credit(LaneId lane) const;
-  // How long data waited here because the peer allowed no more by `lane`.
+  // Total time for which data waited here for credit on `lane`.
   Nanos without_credit(LaneId lane) const;
 
-  // There will be a frame for the lane soon, if only a KEEP: it is to be acknowledged. Nothing where the ledger is
-  // full.
+  // Sends a frame by the lane soon, if only a KEEP, so that the peer's kernel has something to acknowledge. No effect
+  // if the ledger is full.
   void ask_for_sign(LaneId lane);
-  // A heartbeat probe goes by the lane soon: the peer's session answers it, and not only its kernel. Nothing where the
-  // ledger is full.
+  // Sends a heartbeat probe by the lane soon: the peer's session answers it, not only the peer's kernel. No effect if
+  // the ledger is full.
   void ask_for_answer(LaneId lane);
-  // Ever, on all lanes: grows while the peer's session lives and is asked.
+  // Frames of the peer that were consumed here, ever, on all lanes. The count grows while the peer's session lives and
+  // is probed.
   std::uint64_t consumed_frames() const { return consumed_frames_; }
-  // Segments ever, on all lanes and both ways: the peer's that came, and ours that the peer has.
+  // Segments, ever, on all lanes: those of the peer that arrived, and ours that the peer has.
   std::uint64_t exchanged_segments() const { return exchanged_segments_; }
-  // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
+  // True: a frame is partly written and the kernel takes no more, so control goes by other lanes. False: the kernel
+  // takes more again.
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
-  // The lane holds segments, and not padding alone, when the peer's kernel acknowledged the first `acknowledged_bytes`
-  // that the lane ever took.
+  // The lane holds segments, and not padding alone, behind the first `acknowledged_bytes` bytes that it took.
   bool holds_data(LaneId lane, std::uint64_t acknowledged_bytes) const;
 
-  // Frames that this lane should write now. `flush` also sends what otherwise waits for company. None once the session
-  // failed: that its lanes end is what the peer is to hear, not that streams were closed.
+  // Fills in the frames that this lane writes next, and returns their number. `flush`: also lazy statements that
+  // otherwise wait for another frame. Returns 0 once the session failed: the peer must see lanes end, not streams
+  // close. REQUIRES: `frames` is not empty.
   std::size_t next_frames(LaneId lane, std::span<OutgoingFrame> frames, bool flush);
+  // The kernel has the next `frames` frames of the lane; on_released(): nothing refers to their bytes any more.
+  // REQUIRES, for these and the next two calls: knows_lane(lane).
   void on_written(LaneId lane, std::size_t frames);
   void on_released(LaneId lane, std::size_t frames);
+  // Returns where the payload goes; data() == nullptr: discard it. on_consumed(): the payload is in place.
   Result<std::span<std::byte>> on_header(LaneId lane, ConstHeaderBytes bytes);
   Status on_consumed(LaneId lane);
-  // The payload that is arriving on this lane is for `stream` (one that we receive).
+  // The payload that is arriving on this lane belongs to `stream`, which this end receives.
   bool lands(LaneId lane, StreamId stream) const;
-  // Somebody reads it while it lands: it must be written in ascending order.
+  // The caller reads this payload while it lands: the lane must write it in ascending order.
   bool is_read_while_landing(LaneId lane) const;
-  // Every lane is blocked: receives stop waiting for their acks to be handed over.
+  // Every lane is blocked: receives end without waiting until the kernel has their acks.
   void publish_without_acks();
 
-  // True when next_frames() of some lane may have something: new since the lanes were last asked, or held back.
+  // True: next_frames() of some lane may have frames of this kind, new ones or ones held back.
   bool has_data() const { return !turns_.empty(); }
   bool has_control() const {
     return !send_control_.empty() || !recv_control_.empty() || session_control_ || signs_asked_ > 0 ||
@@ -195,25 +206,28 @@ class SessionProtocol {
 
   // --- rails that are new or changed since the session began (rail_updates.h)
   void announce_rail(RailUpdates::Statement news);
-  std::vector<RailUpdates::Statement> drain_rail_updates() { return rail_news_.take_heard(); }
+  // The peer's statements since the last call.
+  std::vector<RailUpdates::Statement> drain_rail_updates() { return rail_updates_.take_received(); }
 
   // --- ending
   void say_goodbye();
-  // And no lane is lost whose FENCE may yet say that the GOODBYE, or what went before it, has to go again.
+  // The GOODBYE is written, and no lost lane waits for a FENCE. Such a FENCE could require that the GOODBYE or an
+  // earlier frame is retransmitted.
   bool goodbye_written() const;
   bool peer_said_goodbye() const { return peer_goodbye_; }
-  // Ends every request with `why`; the first error sticks. May be repeated when it ran out of memory.
+  // Ends every request with `why`, except receives of messages that are wholly here. The first error sticks. May be
+  // repeated after std::bad_alloc.
   void fail(const Status& why);
   const Status& error() const { return error_; }
 
-  // Drain after every call.
+  // Drain both after every call.
   Completions& completions() { return completions_; }
   std::vector<Event>& events() { return events_; }
 
   std::size_t send_streams() const { return send_streams_.size(); }
   std::size_t recv_streams() const { return recv_streams_.size(); }
   std::uint64_t waiting_bytes() const { return waiting_bytes_; }
-  // Requests posted and not ended.
+  // Counts the requests posted and not ended.
   void count_unfinished(std::uint64_t& sends, std::uint64_t& receives) const;
 
  private:
@@ -222,38 +236,38 @@ class SessionProtocol {
     std::uint64_t local_bit = 0, remote_bit = 0;
     enum class State { live, lost, fenced } state = State::live;
     bool blocked = false;
-    bool fence_pending = false;  // our FENCE for it must go out by another lane
-    bool fence_taken = false;    // the peer has it
-    bool closed = false;         // lose_lane() said so
-    bool too_slow = false;       // that was why; the FENCE says so
+    bool fence_pending = false;  // our FENCE for the lane must go out by another lane
+    bool fence_taken = false;    // the peer has our FENCE
+    bool closed = false;         // lose_lane() was called
+    bool too_slow = false;       // the reason for giving the lane up; the FENCE has it
     bool sign_asked = false, answer_asked = false;
-    bool fenced_early = false;       // the peer gave it up before we had it
-    bool retires = false;            // as we or the peer said last
-    bool retire_pending = false;     // our word of that must go out by another lane
-    bool retire_heard = false;       // it was the peer's word ...
-    bool retired_announced = false;  // ... and lane_retired is told
+    bool fenced_early = false;       // the peer gave the lane up before add_lane()
+    bool retires = false;            // by the last statement of either end
+    bool retire_pending = false;     // our RETIRE must go out by another lane
+    bool retire_answered = false;    // the last RETIRE came from the peer ...
+    bool retired_announced = false;  // ... and lane_retired was announced
     std::uint64_t retire_edition = 0;
-    std::uint64_t retire_frames = 0;  // that the peer gave it before
+    std::uint64_t retire_frames = 0;  // frames that the peer gave the lane before its RETIRE
     bool peer_fenced = false;
-    // else it is doubtful or came after a loss, and kBytes of a LaneProbe were not acknowledged yet
+    // false: doubtful, or added after a loss, and LaneProbe::kBytes are not acknowledged yet
     bool proven = true;
     std::uint64_t peer_fence_count = 0;
-    std::uint64_t taken_bytes = 0;  // ever
+    std::uint64_t taken_bytes = 0;  // bytes, ever
     std::uint64_t data_end = 0;     // taken_bytes behind the last segment
     LaneView view;
     TimePoint reported_at{};
-    CreditWindow window;  // of what we send there
+    CreditWindow window;  // the peer's credit for this end's sending
     Arrivals arrivals;
-    Credit announced_window;  // of what arrives there
+    Credit announced_window;  // this end's credit for the peer's sending
     std::uint64_t window_edition = 0;
-    bool window_pending = false;  // announced_window must go out
+    bool window_pending = false;  // announced_window must be sent
     RateEstimator estimator;
     LaneProbe probe;
     QueueingBound held;
     LateFrames late;
     LaneLedger ledger;
-    FrameHeader incoming;           // whose payload is arriving
-    RecvStream* landing = nullptr;  // the stream it is for
+    FrameHeader incoming;           // the header of the payload that is arriving
+    RecvStream* landing = nullptr;  // the stream of this payload
     std::array<std::byte, kControlPayloadBytesMax> control_payload;
   };
 
@@ -264,7 +278,7 @@ class SessionProtocol {
   bool is_held_back(const Lane& lane) const;
   bool owes_padding(const Lane& lane) const;
   bool any_owes_padding() const;
-  // It takes new frames.
+  // The lane takes new frames.
   bool serves(const Lane& lane) const;
   bool carries_control(const Lane& lane) const;
   bool may_use(const SendStream& stream, const Lane& lane) const;
@@ -310,7 +324,7 @@ class SessionProtocol {
   // session_protocol_late.cc
   void say_again(const FrameHeader& frame);
 
-  // After any call that changed a stream: puts it into the lists it belongs to, forgets it when it is gone.
+  // Call after any change of a stream: updates the lists it belongs to, and forgets the stream when it is gone.
   void note(SendStream& stream);
   void note(RecvStream& stream);
   SendStream* find_send(StreamId id);
@@ -323,27 +337,27 @@ class SessionProtocol {
   std::vector<Event> events_;
 
   std::unordered_map<StreamId, std::unique_ptr<SendStream>> send_streams_;
-  int urgent_send_streams_ = 0;  // of these
+  int urgent_send_streams_ = 0;  // number of them among send_streams_
   std::unordered_map<StreamId, std::unique_ptr<RecvStream>> recv_streams_;
   StreamId next_send_id_ = 0;
-  StreamId next_recv_id_ = 0;   // ids below were opened by the peer, perhaps forgotten since
-  std::size_t unaccepted_ = 0;  // of recv_streams_
+  StreamId next_recv_id_ = 0;   // lower ids were opened by the peer, and perhaps forgotten since
+  std::size_t unaccepted_ = 0;  // number of them among recv_streams_
 
   RoundRobin turns_;
   Fifo<SendStream, &SendStream::control_hook> send_control_;
   Fifo<RecvStream, &RecvStream::control_hook> recv_control_;
-  Fifo<RecvStream, &RecvStream::lazy_hook> lazy_;  // streams with something that may ride along
-  std::uint64_t waiting_bytes_ = 0;                // sendable on any stream
+  Fifo<RecvStream, &RecvStream::lazy_hook> lazy_;  // streams with a statement that may ride along
+  std::uint64_t waiting_bytes_ = 0;                // bytes sendable on all streams
 
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<bool> forgotten_;  // by id: lanes that were, whose FENCEs may come once more
-  int signs_asked_ = 0;          // of lanes
+  std::vector<bool> forgotten_;  // by id: lanes that are forgotten, whose FENCEs may come once more
+  int signs_asked_ = 0;          // lanes with sign_asked
   std::uint64_t consumed_frames_ = 0, exchanged_segments_ = 0;
   std::uint64_t control_frames_ = 0, control_frames_said_again_ = 0;
-  bool lost_lane_ = false;        // some lane was lost: those that come must prove themselves
-  bool must_prove_ = false;       // some lane came unproven, ever: else any_owes_padding() looks at none
+  bool lost_lane_ = false;        // a lane was lost: lanes added later must be proven
+  bool must_prove_ = false;       // an unproven lane was added, ever; false: any_owes_padding() checks no lane
   bool session_control_ = false;  // a FENCE, RETIRE, WINDOW, RAILS or GOODBYE waits
-  RailUpdates rail_news_;
+  RailUpdates rail_updates_;
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;
 };
 

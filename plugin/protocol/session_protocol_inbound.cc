@@ -1,4 +1,4 @@
-// What arrives: places for segments, and the peer's statements.
+// Incoming frames: places for segments, and the peer's statements.
 #include <cassert>
 #include <utility>
 
@@ -7,7 +7,7 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr StreamId kOpenGapMax = 1024;  // OPENs of so many streams may overtake an earlier one's
+constexpr StreamId kOpenGapMax = 1024;  // so many OPENs may overtake the OPEN of an earlier stream
 
 Status unknown_stream(const FrameHeader& h) {
   return Status(Code::remote, Scope::lane,
@@ -32,7 +32,7 @@ Result<std::span<std::byte>> SessionProtocol::on_header(LaneId id, ConstHeaderBy
   if (Status s = lane.ledger.on_header(h.sequence); !s.ok()) return s;
   if (Status s = lane.ledger.on_peer_consumed(h.consumed); !s.ok()) return s;
   if (lane.ledger.all_consumed()) {
-    lane.view.outstanding_bytes = 0;  // no need to ask the kernel
+    lane.view.outstanding_bytes = 0;  // the kernel need not be asked
     lane.estimator.drained();
     prove(lane, lane.taken_bytes);
   }
@@ -49,7 +49,7 @@ Result<std::span<std::byte>> SessionProtocol::on_header(LaneId id, ConstHeaderBy
     return target;
   }
   if (h.stream >= next_recv_id_) return unknown_stream(h);
-  return std::span<std::byte>(static_cast<std::byte*>(nullptr), h.length);  // of a stream already closed
+  return std::span<std::byte>(static_cast<std::byte*>(nullptr), h.length);  // the stream is closed already: discard
 }
 
 bool SessionProtocol::lands(LaneId id, StreamId stream) const {
@@ -95,7 +95,7 @@ Status SessionProtocol::on_control(Lane& lane, const FrameHeader& h, std::string
       events_.push_back({Event::Kind::goodbye, 0, 0, 0, {}});
       return {};
     case FrameType::rails:
-      if (rail_news_.apply(h, payload)) events_.push_back({Event::Kind::rails_announced, 0, 0, 0, {}});
+      if (rail_updates_.apply(h, payload)) events_.push_back({Event::Kind::rails_announced, 0, 0, 0, {}});
       return {};
     case FrameType::open: return on_open(h);
     default: return names_receiver(h) ? on_receiver_control(h, payload) : on_sender_control(h, payload);
@@ -104,7 +104,7 @@ Status SessionProtocol::on_control(Lane& lane, const FrameHeader& h, std::string
 
 Status SessionProtocol::on_open(const FrameHeader& h) {
   if (RecvStream* known = find_recv(h.stream); known ? known->open_seen : h.stream < next_recv_id_)
-    return {};  // repeated after a lane was lost
+    return {};  // retransmitted after a lane was lost
   const auto open = OpenFrame::of(h);
   if (open.priority >= kPriorities)
     return Status(Code::remote, Scope::lane,
@@ -119,7 +119,7 @@ Status SessionProtocol::on_open(const FrameHeader& h) {
     return Status(Code::remote, Scope::lane,
                   "malformed frame: OPEN of stream " + std::to_string(h.stream) + ", expected about " +
                       std::to_string(next_recv_id_));
-  // OPENs may overtake each other on different lanes: every id up to the highest is known to exist.
+  // OPENs may overtake each other on different lanes: every id up to the highest one exists.
   for (; next_recv_id_ <= h.stream; ++next_recv_id_, ++unaccepted_) {
     auto stream = std::make_unique<RecvStream>(next_recv_id_, options_.eager_limit_bytes);
     recv_streams_.emplace(next_recv_id_, std::move(stream));
@@ -162,7 +162,7 @@ Status SessionProtocol::on_receiver_control(const FrameHeader& h, std::string_vi
       status =
           Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a receiver");
   }
-  // Whichever of the peer's frames comes first is its answer to our OPEN.
+  // The peer's first frame for the stream, of any type, is its answer to our OPEN.
   if (opening && !s->opening()) events_.push_back({Event::Kind::opened, h.stream, 0, 0, s->error()});
   note(*s);
   return status;

@@ -1,4 +1,4 @@
-// Lanes of a session: coming, reporting, being lost, and what is sent again behind a fence (decision D6).
+// Lanes of a session: adding them, their reports, their loss, and retransmission behind a fence (decision D6).
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -8,9 +8,9 @@
 namespace railweave::protocol {
 namespace {
 
-// at a lane that the receiver bounds: how much of its window is free
+// time between reports of a lane with a credit window: how much of the window is free
 constexpr Nanos kWindowPoll = std::chrono::microseconds(50);
-constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // a report costs two system calls: not for every few bytes
+constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // bytes; a report costs two system calls
 
 }  // namespace
 
@@ -54,7 +54,8 @@ void SessionProtocol::add_lane(LaneId id, int local_rail, int remote_rail, bool 
   lanes_.push_back(std::move(lane));
 }
 
-// Lanes of which nothing will be said any more, but by FENCEs that go again because we may not know that they came.
+// Forgets lanes that no new statement will name. A FENCE may still be repeated, when its sender does not know that the
+// first one arrived.
 void SessionProtocol::forget_lanes() {
   std::erase_if(lanes_, [this](const auto& lane) {
     if (lane->state != Lane::State::fenced || lane->fence_pending || !lane->fence_taken ||
@@ -98,7 +99,7 @@ void SessionProtocol::report(LaneId id, TimePoint now, const LaneReport& report)
   lane->view.rate = lane->estimator.rate();
 }
 
-// A path that loses large packets, or all that is more than a handshake, shows so by a probe.
+// A path that loses large packets, or everything but handshakes, shows so by its padding.
 void SessionProtocol::prove(Lane& lane, std::uint64_t acknowledged_bytes) {
   lane.proven = lane.proven || acknowledged_bytes >= LaneProbe::kBytes;
 }
@@ -175,11 +176,11 @@ void SessionProtocol::release(const FrameHeader& frame) {
 
 bool SessionProtocol::names_receiver(const FrameHeader& frame) const { return (frame.flags & kFlagFromReceiver) != 0; }
 
-// The ledger names a stream no more. One that is over may be forgotten with that; to others it changes nothing.
+// A ledger no longer names a stream. A stream that is over may be forgotten then; for others nothing changes.
 void SessionProtocol::unname(const FrameHeader& frame) {
   if (frame.type == FrameType::fence || frame.type == FrameType::goodbye || frame.type == FrameType::keep) return;
   if (frame.type == FrameType::retire || frame.type == FrameType::window) return;
-  if (frame.type == FrameType::rails) return rail_news_.let_go(frame);
+  if (frame.type == FrameType::rails) return rail_updates_.let_go(frame);
   if (names_receiver(frame)) {
     RecvStream* s = find_recv(frame.stream);
     assert(s != nullptr && s->ledger_frames > 0);
@@ -210,12 +211,12 @@ void SessionProtocol::lose_lane(LaneId id, bool too_slow) {
   lane->state = Lane::State::lost;
   lost_lane_ = true;
   lane->too_slow = too_slow;
-  lane->retire_pending = lane->retire_heard = lane->window_pending = false;
+  lane->retire_pending = lane->retire_answered = lane->window_pending = false;
   if (std::exchange(lane->sign_asked, false)) --signs_asked_;
   lane->fence_pending = session_control_ = true;
   while (!lane->ledger.all_released()) release(FrameHeader(lane->ledger.release_next()));
-  // A FENCE that may be lost with this lane goes again at once: were it to wait for this lane's fence, and the peer's
-  // likewise for one that we sent here, both would wait for ever. Repeated ones are harmless.
+  // A FENCE that may be lost with this lane is repeated at once, without waiting for this lane's fence. Otherwise two
+  // ends would wait for ever if each lost the lane with the other's FENCE. A repeated FENCE is harmless.
   lane->ledger.for_each([this](const FrameHeader& h) {
     if (h.type != FrameType::fence) return;
     if (Lane* of = find(FenceFrame::of(h).lane); of != nullptr && !of->fence_taken) of->fence_pending = true;
@@ -246,8 +247,8 @@ Status SessionProtocol::on_fence(const FrameHeader& header) {
   return error_;
 }
 
-// The peer's end of a lane was made and lost before ours was: we wrote nothing there, and the answering FENCE lets the
-// peer send again what it wrote.
+// The peer's end of the lane stood and was lost before ours stood: this end wrote nothing there. The answering FENCE
+// lets the peer retransmit its frames.
 Status SessionProtocol::on_fence_of_unknown(const FenceFrame& fence) {
   forget_lanes();
   if (fence.frames != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->fenced_early; }) >=
@@ -278,7 +279,7 @@ void SessionProtocol::repeat(const LaneLedger::Lost& which) {
   const FrameHeader& lost = which.frame;
   switch (lost.type) {
     case FrameType::keep: return;
-    case FrameType::fence: return;  // went again when the lane was lost
+    case FrameType::fence: return;  // repeated when the lane was lost
     case FrameType::goodbye:
       goodbye_pending_ = session_control_ = true;
       goodbye_written_ = false;
@@ -288,7 +289,7 @@ void SessionProtocol::repeat(const LaneLedger::Lost& which) {
     default: break;
   }
   if (lost.type == FrameType::rails) {
-    rail_news_.repeat(lost);
+    rail_updates_.repeat(lost);
     session_control_ = true;
   } else if (names_receiver(lost)) {
     RecvStream* s = find_recv(lost.stream);

@@ -1,5 +1,5 @@
-// Control that a lane's kernel does not get acknowledged in time is said again by another lane (decision D8). No fence
-// is needed: a statement of state does no harm late or twice.
+// Late control: statements that a lane's kernel does not get acknowledged in time are retransmitted by another lane
+// (decision D8). No fence is needed: a statement of state does no harm late or twice.
 #include <algorithm>
 
 #include "protocol/session_protocol.h"
@@ -23,7 +23,7 @@ std::size_t SessionProtocol::say_late_control_again(TimePoint before, TimePoint 
   }
   const bool another =
       std::ranges::any_of(lanes_, [this](const auto& lane) { return serves(*lane) && !lane->late.any(); });
-  // Behind a GOODBYE nothing follows: lanes half-close as soon as it is written.
+  // Nothing follows a GOODBYE: lanes half-close as soon as it is written.
   if (!another || goodbye_written_) return 0;
   std::size_t said = 0;
   for (const auto& lane : lanes_) {

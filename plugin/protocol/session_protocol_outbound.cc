@@ -1,4 +1,4 @@
-// What a lane writes next: control first, then data by round robin (round_robin.h) and earliest completion (decisions
+// Outgoing frames of a lane: control first, then data by round robin (round_robin.h) and earliest completion (decisions
 // D3, D4).
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that goes without a grant, more several
+constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that needs no grant, more is several messages
 
-// Rounded up: a byte that waits is said to wait.
+// Rounds up, so that a single waiting byte is announced.
 std::uint32_t kib_of(std::uint64_t bytes) {
   return std::uint32_t(std::min<std::uint64_t>((bytes + KiB - 1) / KiB, ~std::uint32_t{0}));
 }
@@ -33,7 +33,7 @@ std::size_t SessionProtocol::next_frames(LaneId id, std::span<OutgoingFrame> fra
     take(*lane, frames[n++]);
   }
   if (control) n += take_control(*lane, frames.subspan(n));
-  // Behind that much data a grant would come when the peer has run out of those it has.
+  // Behind so much data, a grant would arrive only after the peer has used up its earlier grants.
   if (control && waiting_bytes_ >= kQueueBytes && worth_refilling(lane->view)) n += take_lazy(*lane, frames.subspan(n));
   if (owes_padding(*lane)) n += take_padding(*lane, frames.subspan(n), LaneProbe::kBytes - lane->taken_bytes);
   if (serving && !is_held_back(*lane)) n += take_data(*lane, frames.subspan(n));
@@ -48,15 +48,15 @@ std::size_t SessionProtocol::next_frames(LaneId id, std::span<OutgoingFrame> fra
   return n;
 }
 
-// A lane that is doubtful, or came after a loss, gets kBytes of padding, and nothing else until all of that is
-// acknowledged, while a proven lane is there.
+// A lane that is doubtful, or was added after a loss, gets LaneProbe::kBytes of padding while a proven lane is there.
+// Such a lane gets no data until all the padding is acknowledged.
 bool SessionProtocol::is_held_back(const Lane& lane) const {
   if (lane.proven) return false;
   return std::ranges::any_of(lanes_, [this](const auto& other) { return serves(*other) && other->proven; });
 }
 
-// Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog. A lane that is
-// late, or not proven yet, comes behind all others.
+// Control goes by the lane that delivers it first, and so never queues behind a slow lane's backlog. A lane that is
+// late or not proven yet ranks behind all others.
 bool SessionProtocol::carries_control(const Lane& lane) const {
   const auto delay = [](const Lane& l) {
     if (!l.view.rate_known) return l.view.min_rtt / 2 + Nanos(std::int64_t(l.view.outstanding_bytes));
@@ -90,8 +90,8 @@ bool SessionProtocol::next_session_control(OutgoingFrame& frame) {
     return true;
   }
   if (next_retire(header) || next_window(header)) return true;
-  if (rail_news_.pending()) {
-    frame.payload = rail_news_.next(header);
+  if (rail_updates_.pending()) {
+    frame.payload = rail_updates_.next(header);
     return true;
   }
   if (goodbye_pending_) {
@@ -151,8 +151,7 @@ OthersView SessionProtocol::others(const Lane& lane, const SendStream& stream) c
   return sum;
 }
 
-// A stream keeps to the rails of its two devices; where no lane joins two such rails and may have data, any lane
-// serves.
+// A stream uses the rails of its two devices. If no lane that may have data joins two such rails, any lane serves.
 bool SessionProtocol::may_use(const SendStream& stream, const Lane& lane) const {
   if (stream.may_use(lane.local_bit, lane.remote_bit)) return true;
   return std::ranges::none_of(lanes_, [&](const auto& other) {
@@ -160,7 +159,7 @@ bool SessionProtocol::may_use(const SendStream& stream, const Lane& lane) const 
   });
 }
 
-// At once, whether data waits or not: a lane that leads nowhere is found out before anybody counts on it.
+// Padding goes at once, whether data waits or not: a lane that leads nowhere is found out before data depends on it.
 bool SessionProtocol::owes_padding(const Lane& lane) const {
   return lane.taken_bytes < LaneProbe::kBytes && serves(lane) && is_held_back(lane) && lane.ledger.has_room() &&
          !goodbye_written_;
@@ -170,8 +169,8 @@ bool SessionProtocol::any_owes_padding() const {
   return must_prove_ && std::ranges::any_of(lanes_, [this](const auto& lane) { return owes_padding(*lane); });
 }
 
-// No message waits for padding: a lane that is slow, or leads nowhere, costs its own time only (docs/decisions/0023).
-// The last of it is to be answered, so that the lane is proven though nobody asks its kernel.
+// No message waits for padding: a lane that is slow or leads nowhere costs its own time only (docs/decisions/0023). The
+// last padding frame asks for an answer, so that the lane is proven even if its kernel is not asked.
 std::size_t SessionProtocol::take_padding(Lane& lane, std::span<OutgoingFrame> frames, std::uint64_t bytes) {
   std::size_t n = 0;
   for (std::uint64_t taken = 0; taken < bytes && n < frames.size() && lane.ledger.has_room(); ++n) {
@@ -203,7 +202,7 @@ std::size_t SessionProtocol::take_data(Lane& lane, std::span<OutgoingFrame> fram
     }
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
     if (!finishes_in_time(lane.view, instead, likely, waiting_bytes_)) {
-      const bool probe = waiting_bytes_ >= LaneProbe::kBytes &&  // else nobody need have reported just now
+      const bool probe = waiting_bytes_ >= LaneProbe::kBytes &&  // else the last report may be old
                          lane.probe.begin(lane.reported_at, lane.view.outstanding_bytes, lane.view.rate);
       return probe ? n + take_padding(lane, frames.subspan(n), lane.probe.left_bytes()) : n;
     }

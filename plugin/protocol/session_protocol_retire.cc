@@ -1,10 +1,10 @@
-// Lanes that end in good order (docs/internals/protocol.md, "Lanes and fences"): both ends stop using one, and when all
-// on it is consumed it is given up, so that nothing goes again.
+// Lanes that end in good order (docs/internals/protocol.md, "Lanes and fences"). Both ends stop using the lane. Once
+// all frames on it are consumed, the lane is given up, and nothing is retransmitted.
 //
 //   dialler                           acceptor
 //      RETIRE, by another lane  ─────►
-//      KEEP, by this one        ◄────►  until either knows that the other consumed all it wrote here
-//                               ◄─────  FENCE, by another lane, and the end of this one
+//      KEEP, by this lane       ◄────►  until all frames of both ends on it are consumed
+//                               ◄─────  FENCE, by another lane, and the end of this lane
 //      FENCE                    ─────►
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,7 @@ bool SessionProtocol::retire(LaneId id, bool retires) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live || lane->retires == retires) return false;
   lane->retires = retires;
-  lane->retire_heard = false;
+  lane->retire_answered = false;
   ++lane->retire_edition;
   lane->retire_pending = session_control_ = true;
   if (retires) ask_for_sign(id);
@@ -53,12 +53,12 @@ void SessionProtocol::repeat_retire(const FrameHeader& lost) {
   lane->retire_pending = session_control_ = true;
 }
 
-// For a lane that is not here, or is lost, it says nothing.
+// A RETIRE of a lane that is not known, or is lost, has no effect.
 void SessionProtocol::on_retire(const FrameHeader& h) {
   const auto said = RetireFrame::of(h);
   Lane* lane = find(said.lane);
   if (lane == nullptr || lane->state != Lane::State::live || said.edition <= lane->retire_edition) return;
-  lane->retires = lane->retire_heard = said.retires;
+  lane->retires = lane->retire_answered = said.retires;
   lane->retired_announced = false;
   lane->retire_edition = said.edition;
   lane->retire_frames = said.frames;
@@ -66,9 +66,9 @@ void SessionProtocol::on_retire(const FrameHeader& h) {
   note_retired(*lane);
 }
 
-// KEEPs may be lost with it: nobody answers them, and nobody misses them.
+// Announces lane_retired once all frames are consumed. KEEPs do not count: a lost KEEP is not retransmitted.
 void SessionProtocol::note_retired(Lane& lane) {
-  if (!lane.retire_heard || lane.retired_announced || lane.ledger.consumed() < lane.retire_frames || serves(lane))
+  if (!lane.retire_answered || lane.retired_announced || lane.ledger.consumed() < lane.retire_frames || serves(lane))
     return;
   bool all_consumed = true;
   lane.ledger.for_each([&](const FrameHeader& h) { all_consumed = all_consumed && h.type == FrameType::keep; });

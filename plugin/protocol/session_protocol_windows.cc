@@ -1,5 +1,5 @@
-// Credit windows (docs/internals/credit_windows.md): what each side says of lanes that it receives by, and hears of
-// those that it sends by.
+// Credit windows (docs/internals/credit_windows.md): this end's statements about lanes by which it receives, and the
+// peer's statements about lanes by which this end sends.
 #include <algorithm>
 
 #include "protocol/session_protocol.h"
@@ -37,7 +37,7 @@ bool SessionProtocol::next_window(FrameHeader& header) {
   return true;
 }
 
-// An older one need not go again: a newer one went, or will.
+// An older statement is not repeated: a newer one was sent, or will be.
 void SessionProtocol::repeat_window(const FrameHeader& lost) {
   const auto said = WindowFrame::of(lost);
   Lane* lane = find(said.lane);
@@ -45,7 +45,7 @@ void SessionProtocol::repeat_window(const FrameHeader& lost) {
   lane->window_pending = session_control_ = true;
 }
 
-// For a lane that is not here it says nothing.
+// A WINDOW of a lane that is not known has no effect.
 void SessionProtocol::on_window(const FrameHeader& h) {
   const auto said = WindowFrame::of(h);
   Lane* lane = find(said.lane);

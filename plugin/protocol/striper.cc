@@ -9,16 +9,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
+constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // bytes of a new lane's first segment
 constexpr Nanos kSegmentTime = 500us;
-constexpr Nanos kShortSegmentTime = 200us;                 // of a lane that holds less (docs/decisions/0018)
-constexpr std::uint32_t kWindowSegmentBytesMin = 4 * KiB;  // of a lane with a small window
-constexpr Nanos kShareTime = 25us;                         // less of a lane is not worth the system call
-constexpr Nanos kHoldTime = 1500us;                        // covers the pauses of a caller that polls ...
+constexpr Nanos kShortSegmentTime = 200us;                 // for a lane that holds less (docs/decisions/0018)
+constexpr std::uint32_t kWindowSegmentBytesMin = 4 * KiB;  // for a lane with a small window
+constexpr Nanos kShareTime = 25us;                         // a lane's share below this is not worth the system call
+constexpr Nanos kHoldTime = 1500us;                        // covers the pauses of a caller that polls
 constexpr Nanos kPollPauseMax = 1ms;
-constexpr double kHoldBytesMax = 4 * MiB;         // ... of a fast rail, too: memory
-constexpr Nanos kShortHoldTime = 400us;           // covers few of these pauses: a latency, paid with calls
-constexpr double kInFlightBytesMax = 1024 * MiB;  // 100 Gb/s over 40 ms, twice: beyond any send buffer
+constexpr double kHoldBytesMax = 4 * MiB;         // bytes; covers a caller's pauses on a fast rail, and bounds memory
+constexpr Nanos kShortHoldTime = 400us;           // covers few of a caller's pauses: less latency, more calls
+constexpr double kInFlightBytesMax = 1024 * MiB;  // 100 Gb/s over 40 ms, twice: more than any send buffer
 
 static_assert(kSegmentBytesMin % kLineBytes == 0 && kSegmentBytesMax % kLineBytes == 0 &&
               kProbeSegmentBytes % kLineBytes == 0);

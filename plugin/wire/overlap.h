@@ -1,4 +1,4 @@
-// Whether two pieces of memory share a byte.
+// overlap() tells whether two ranges of memory share a byte.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
-// How lanes are made (decision D10). A wire opens ports: one for each rail of this host, or one for what stays inside
-// the host. A port holds what its lanes share (a device, a protection domain, ring memory) and begins them.
+// Wires, ports and pending lanes create lanes (decision D10). A wire opens one port for each rail of this host, or one
+// port for traffic within the host. A port begins lanes, and holds the resources that its lanes share: a device, a
+// protection domain, ring memory.
 //
-// Two instances have to agree before there is a lane. Each end begins a pending lane. What the pending lane offers
-// travels in the handshake (docs/internals/protocol.md, "Handshake"). The connection of the handshake is the bootstrap
-// of every wire: it becomes the lane (tcp), or stays open beside the lane as a sign of life (shm, verbs, ofi).
+// Two instances agree on a lane first. Each end begins a pending lane, whose offer travels in the handshake
+// (docs/internals/protocol.md, "Handshake"). The connection of the handshake is the bootstrap of every wire: this
+// connection becomes the lane (tcp), or stays open beside the lane and shows that the peer lives (shm, verbs, ofi).
 //
 //   dialler                                          acceptor
 //   begin_lane(dialler), offer()  ─── hello ───►     begin_lane(acceptor), complete(), offer()
@@ -11,7 +12,7 @@
 //                                 ── confirm ──►     start()
 //   poll() until there is a lane                     poll() until there is a lane
 //
-// Threads: one at a time for all wires, ports and pending lanes of an engine (the reactor's). No call blocks.
+// Threads: one at a time for all wires, ports and pending lanes of an engine: the reactor's. No call blocks.
 #pragma once
 
 #include <cstddef>
@@ -30,30 +31,31 @@ namespace railweave::wire {
 
 inline constexpr std::size_t kOfferBytesMax = 256;
 
-// What one end tells the other of a lane to be.
+// The data that one end of a pending lane sends to the other end in the handshake.
 struct Offer {
   std::vector<std::byte> bytes = {};  // at most kOfferBytesMax
-  OwnedFd descriptor = OwnedFd();     // goes along on a connection within one host (AF_UNIX), and on no other
+  OwnedFd descriptor = OwnedFd();     // passed over AF_UNIX, within one host only; none: no descriptor
 };
 
 // The connection on which two instances agreed.
 struct Bootstrap {
-  OwnedFd fd = OwnedFd();                    // connected, non-blocking; nothing unread of the handshake
-  std::unique_ptr<TlsStream> tls = nullptr;  // what encrypts on it; null: in clear
+  OwnedFd fd = OwnedFd();                    // connected, non-blocking, all of the handshake read
+  std::unique_ptr<TlsStream> tls = nullptr;  // encrypts the connection; null: in clear
 };
 
-// A lane on its way. Destroying it gives the lane up, and closes the bootstrap.
+// A lane that is not established yet. The destructor abandons the lane and closes the bootstrap.
 class PendingLane {
  public:
   virtual ~PendingLane() = default;
-  // For the peer's end. Called once at most; the acceptor calls complete() before. Errors: exhausted, system.
+  // Returns this end's offer for the peer. Call once at most; the acceptor calls complete() first.
+  // Errors: exhausted, system.
   virtual Result<Offer> offer() = 0;
-  // What the peer's end offers; empty where it offers nothing. Errors: Code::remote (no offer of this wire), exhausted,
-  // system.
+  // Takes the peer's offer, empty if the peer offers nothing. Errors: Code::remote (no offer of this wire),
+  // exhausted, system.
   virtual Status complete(Offer offer) = 0;
-  // Both ends agreed.
+  // Starts the lane on `bootstrap`, after both ends agreed.
   virtual void start(Bootstrap bootstrap) = 0;
-  // REQUIRES: start(). Null: pending; ask again soon. After a lane or an error it is not asked again.
+  // REQUIRES: start() was called. Null: still pending; call again soon. Don't call after a lane or an error.
   virtual Result<std::unique_ptr<Lane>> poll() = 0;
 };
 
@@ -61,7 +63,7 @@ class Port {
  public:
   enum class Role { dialler, acceptor };
 
-  // Pending lanes and lanes may outlive their port: they keep what they need of it.
+  // Pending lanes and lanes may outlive their port; both keep what they need of the port.
   virtual ~Port() = default;
   // Errors: exhausted (no memory or descriptors), system.
   virtual Result<std::unique_ptr<PendingLane>> begin_lane(Role role) = 0;
@@ -71,11 +73,11 @@ class Wire {
  public:
   enum class Reach { between_hosts, within_host };
 
-  virtual std::string_view name() const = 0;  // as peers are told, at most 15 characters
+  virtual std::string_view name() const = 0;  // sent to peers, at most 15 characters
   virtual Reach reach() const = 0;
-  // This machine has what the wire needs. What needs a library looks for it here.
+  // True: this machine has what the wire needs. A wire that needs a library looks for the library here.
   virtual bool is_available() const = 0;
-  // `rail`: one of this host's, which the port keeps a copy of what it needs of; null for a wire within the host.
+  // `rail`: a rail of this host, copied as far as the port needs it; null for a wire within the host.
   // Errors: exhausted, system.
   virtual Result<std::unique_ptr<Port>> open(const Rail* rail, const Config& config) const = 0;
 

@@ -101,7 +101,7 @@ TEST_P(LaneEnds, a_refused_frame_ends_the_lane) {
   EXPECT_EQ(far.arrived, 3u);
 }
 
-TEST_P(LaneEnds, a_peer_gone_while_we_write_is_told_by_read) {
+TEST_P(LaneEnds, a_peer_gone_while_we_write_is_reported_by_read) {
   for (int i = 0; i < 64; ++i) send(near, far, 256 * KiB);
   write_until_stuck(near);
   pair.far.reset();

@@ -69,7 +69,7 @@ Bytes heard_until_closed(int fd, Nanos patience, bool& closed) {
   return heard;
 }
 
-TEST(Admission, WhoHasTheKeyComesInOverTcpAndSharedMemory) {
+TEST(Admission, a_peer_with_the_key_connects_over_tcp_and_shared_memory) {
   const KeyFile file;
   for (const bool shm : {false, true}) {
     const auto a = start_engine(with_key(file, shm)), b = start_engine(with_key(file, shm));
@@ -85,7 +85,7 @@ TEST(Admission, WhoHasTheKeyComesInOverTcpAndSharedMemory) {
   }
 }
 
-TEST(Admission, AnInstanceReachesItself) {
+TEST(Admission, an_instance_reaches_itself) {
   const KeyFile file;
   const auto a = start_engine(with_key(file));
   ASSERT_TRUE(a);
@@ -94,7 +94,7 @@ TEST(Admission, AnInstanceReachesItself) {
   EXPECT_TRUE(transfer(ends, 1'000'000, 1));
 }
 
-TEST(Admission, DialsThatCrossMakeOneSession) {
+TEST(Admission, crossing_dials_make_one_session) {
   const KeyFile file;
   const auto a = start_engine(with_key(file)), b = start_engine(with_key(file));
   ASSERT_TRUE(a && b);
@@ -111,7 +111,7 @@ TEST(Admission, DialsThatCrossMakeOneSession) {
 }
 
 // Everything it joins by is shown: four lanes come up, and the log says nothing of the key's text.
-TEST(Admission, LanesJoinAndTheKeyIsInNoLine) {
+TEST(Admission, lanes_join_and_no_log_line_shows_the_key) {
   const KeyFile file;
   LogCapture log;
   Config config = with_key(file);
@@ -152,25 +152,25 @@ constexpr char kWeHaveNone[] = "the peer uses a key (RAILWEAVE_KEY_FILE), we hav
 constexpr char kPeerHasNone[] = "the peer has no key, we use one (RAILWEAVE_KEY_FILE)";
 constexpr char kAnother[] = "the peer has another key than ours (RAILWEAVE_KEY_FILE)";
 
-TEST(Admission, AnotherKeyIsNamedAtBothEndsAtOnce) {
+TEST(Admission, another_key_is_reported_at_both_ends_at_once) {
   const KeyFile file, another(kAnotherKey);
   for (const bool shm : {false, true})
     refused_at_both_ends(with_key(file, shm), with_key(another, shm), kAnother, kAnother);
 }
 
-TEST(Admission, AKeyAtTheDiallerAloneIsNamedAtBothEndsAtOnce) {
+TEST(Admission, a_key_at_the_dialler_alone_is_reported_at_both_ends_at_once) {
   const KeyFile file;
   for (const bool shm : {false, true})
     refused_at_both_ends(with_key(file, shm), without_key(shm), kPeerHasNone, kWeHaveNone);
 }
 
-TEST(Admission, AKeyAtTheAcceptorAloneIsNamedAtBothEndsAtOnce) {
+TEST(Admission, a_key_at_the_acceptor_alone_is_reported_at_both_ends_at_once) {
   const KeyFile file;
   for (const bool shm : {false, true})
     refused_at_both_ends(without_key(shm), with_key(file, shm), kWeHaveNone, kPeerHasNone);
 }
 
-TEST(Admission, AFileThatIsUnfitStartsNoEngine) {
+TEST(Admission, an_unfit_key_file_starts_no_engine) {
   const KeyFile open_to_all(kSomeKey, 0644);
   const auto engine = Engine::start(with_key(open_to_all));
   ASSERT_FALSE(engine.ok());
@@ -180,7 +180,7 @@ TEST(Admission, AFileThatIsUnfitStartsNoEngine) {
 }
 
 // Two engines that are connected, and somebody between them who has seen all of it.
-class Watched : public testing::Test {
+class RecordedHandshake : public testing::Test {
  protected:
   void SetUp() override {
     a_ = start_engine(with_key(file_));
@@ -223,7 +223,7 @@ class Watched : public testing::Test {
   Hello said_;
 };
 
-TEST_F(Watched, WhatADiallerSaidIsOfNoUseAgain) {
+TEST_F(RecordedHandshake, a_replay_is_refused) {
   OwnedFd fd = probe_at(engine::decode_handle(handle_).value());
   ASSERT_TRUE(fd);
   ASSERT_EQ(send(fd.get(), recorded_.data(), recorded_.size(), MSG_NOSIGNAL), ssize_t(recorded_.size()));
@@ -234,7 +234,7 @@ TEST_F(Watched, WhatADiallerSaidIsOfNoUseAgain) {
   all_is_well();
 }
 
-TEST_F(Watched, StrangersWithNoiseAreShownOutUnanswered) {
+TEST_F(RecordedHandshake, connections_that_send_noise_are_closed_unanswered) {
   std::vector<OwnedFd> fds;
   for (unsigned i = 0; i < 50; ++i) {
     fds.push_back(probe_at(engine::decode_handle(handle_).value()));
@@ -251,7 +251,7 @@ TEST_F(Watched, StrangersWithNoiseAreShownOutUnanswered) {
 }
 
 // After a challenge, too, silence has an end.
-TEST_F(Watched, WhoAsksAndThenIsSilentIsShownOut) {
+TEST_F(RecordedHandshake, a_caller_silent_after_its_challenge_is_closed) {
   OwnedFd fd = probe_at(engine::decode_handle(handle_).value());
   ASSERT_TRUE(fd);
   ASSERT_EQ(send(fd.get(), recorded_.data(), engine::kChallengeBytes, MSG_NOSIGNAL), ssize_t(engine::kChallengeBytes));
@@ -262,7 +262,7 @@ TEST_F(Watched, WhoAsksAndThenIsSilentIsShownOut) {
 }
 
 // The caller knows all of the session but its secret: its number, both instances, and the key.
-TEST_F(Watched, WhoDoesNotKnowTheSessionsSecretJoinsNoLane) {
+TEST_F(RecordedHandshake, a_caller_without_the_session_secret_joins_no_lane) {
   Hello join = said_;
   join.kind = Hello::Kind::join;
   join.lane = 7;
@@ -278,7 +278,7 @@ TEST_F(Watched, WhoDoesNotKnowTheSessionsSecretJoinsNoLane) {
   all_is_well();
 }
 
-TEST_F(Watched, WhoHasTheKeyMayBeginASessionOfHisOwn) {
+TEST_F(RecordedHandshake, a_caller_with_the_key_may_begin_its_own_session) {
   Hello first = said_;
   first.from[0] ^= 1;
   first.session ^= 1;
@@ -288,7 +288,7 @@ TEST_F(Watched, WhoHasTheKeyMayBeginASessionOfHisOwn) {
 }
 
 // Every part of the exchange, both ways: whoever alters a byte of it lets nobody in.
-TEST(Admission, WhatIsAlteredOnItsWayIsNotLetIn) {
+TEST(Admission, a_handshake_altered_on_its_way_is_refused) {
   const KeyFile file;
   const auto b = start_engine(with_key(file));
   ASSERT_TRUE(b);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Bounds, ASessionOfManyTransfersDoesNotGrow) {
+TEST(Bounds, a_session_of_many_transfers_does_not_grow) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   std::vector<Ends> streams;
@@ -35,7 +35,7 @@ TEST(Bounds, ASessionOfManyTransfersDoesNotGrow) {
 #endif
 }
 
-TEST(Bounds, StreamsThatComeAndGoLeaveNothing) {
+TEST(Bounds, streams_that_come_and_go_leave_nothing) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Ends kept = join(*a, *b);
@@ -64,7 +64,7 @@ TEST(Bounds, StreamsThatComeAndGoLeaveNothing) {
   EXPECT_LE(open_descriptors(), descriptors);
 }
 
-TEST(Bounds, EnginesThatComeAndGoLeaveNothing) {
+TEST(Bounds, engines_that_come_and_go_leave_nothing) {
   const auto stays = start_engine();
   ASSERT_TRUE(stays);
   const auto visit = [&](unsigned seed) {
@@ -85,7 +85,7 @@ TEST(Bounds, EnginesThatComeAndGoLeaveNothing) {
 
 // A sender may run ahead of its receiver by its window, not further: the rest waits in the sender's own memory.
 // Short ones by their number (the slots of a stream), longer ones by their bytes.
-TEST(Bounds, UnmatchedMessagesAreBounded) {
+TEST(Bounds, unmatched_messages_are_bounded) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   for (const auto& [bytes, most] : {std::pair<std::size_t, std::size_t>{100, 8}, {10'000, 3}}) {
@@ -124,7 +124,7 @@ TEST(Bounds, UnmatchedMessagesAreBounded) {
 }
 
 // Deregistered while the session has no room for them yet: they must not go when it has.
-TEST(Bounds, WhatIsWithdrawnBeforeTheSessionHadRoomForItIsNeverRead) {
+TEST(Bounds, a_send_withdrawn_before_the_session_had_room_is_never_read) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);
@@ -155,7 +155,7 @@ TEST(Bounds, WhatIsWithdrawnBeforeTheSessionHadRoomForItIsNeverRead) {
   ADD_FAILURE() << "a stream whose memory was withdrawn goes on";
 }
 
-TEST(Bounds, WhatIsWithdrawnBeforeTheSessionHadRoomForItIsNeverWritten) {
+TEST(Bounds, a_receive_withdrawn_before_there_was_room_is_never_written) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);

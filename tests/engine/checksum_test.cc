@@ -138,18 +138,18 @@ void goes_again(bool from_dialler, std::size_t size, bool read_while_landing, bo
   EXPECT_NE(warnings[0].find("on rail lo given up: wrong bytes: SEGMENT of stream "), std::string::npos) << warnings[0];
 }
 
-TEST(Checksum, AWrongByteOfTheOnlyLaneGoesAgain) {
+TEST(Checksum, a_wrong_byte_on_the_only_lane_is_sent_again) {
   for (const bool from_dialler : {true, false})
     for (const std::size_t size : {200u, 60'000u, 2u << 20})
       for (const bool read_while_landing : {false, true}) goes_again(from_dialler, size, read_while_landing, true);
 }
 
-TEST(Checksum, ItIsTheSenderWhoseSettingCounts) {
+TEST(Checksum, the_senders_setting_counts) {
   for (const bool from_dialler : {true, false}) goes_again(from_dialler, 4 << 20, false, false);
 }
 
 // What the tests above rely on.
-TEST(Checksum, WithoutItAWrongByteArrives) {
+TEST(Checksum, a_wrong_byte_arrives_where_the_sender_has_it_off) {
   OneWrongByte wrong(true);
   Pair pair = meet_through(checked(false), checked(true), wrong.alter());
   ASSERT_TRUE(pair);
@@ -168,7 +168,7 @@ TEST(Checksum, WithoutItAWrongByteArrives) {
 }
 
 // A header that was altered is damage, too, where payload is checked: here an ack's or a grant's.
-TEST(Checksum, AHeaderThatWasAlteredIsNoLie) {
+TEST(Checksum, an_altered_header_counts_as_damage) {
   for (const bool from_dialler : {true, false}) {
     LogCapture log;
     std::atomic<bool> begun{false}, done{false};
@@ -192,7 +192,7 @@ TEST(Checksum, AHeaderThatWasAlteredIsNoLie) {
 }
 
 // Its memory is another's by then: it is neither looked at nor written, and the lane is not to blame.
-TEST(Checksum, WhatWasWithdrawnMeanwhileIsThrownAwayUnseen) {
+TEST(Checksum, a_damaged_segment_of_withdrawn_memory_is_discarded) {
   for (const bool read_while_landing : {false, true}) {
     constexpr std::size_t kSize = 4 << 20, kHeldAt = 100'000;
     std::atomic<bool> held{false}, go_on{false}, stop{false};

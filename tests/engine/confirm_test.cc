@@ -31,7 +31,7 @@ class Unconfirmed : public ListeningEngine {
   }
 };
 
-TEST_F(Unconfirmed, WhoNeverConfirmsHasNoSessionAndIsShownOut) {
+TEST_F(Unconfirmed, a_dialler_that_never_confirms_has_no_session_and_is_closed) {
   const LogCapture log;
   Rogue rogue(handle_, as_it_is, as_it_is, 0);
   ASSERT_TRUE(rogue.welcome());
@@ -41,7 +41,7 @@ TEST_F(Unconfirmed, WhoNeverConfirmsHasNoSessionAndIsShownOut) {
   EXPECT_TRUE(logged(log, "lane 0 of rogue pid 1 is not confirmed: connection from 127.0.0.1:")) << log.all();
 }
 
-TEST_F(Unconfirmed, AnothersConfirmIsNone) {
+TEST_F(Unconfirmed, a_confirm_of_another_lane_is_refused) {
   for (const Rogue::Spoil spoil :
        {+[](Hello& h) { h.lane = 7; }, +[](Hello& h) { h.session = 78; }, +[](Hello& h) { h.from = {}; },
         +[](Hello& h) {
@@ -57,20 +57,20 @@ TEST_F(Unconfirmed, AnothersConfirmIsNone) {
   }
 }
 
-TEST_F(Unconfirmed, AConfirmThatIsSaidTwiceIsNoFrame) {
+TEST_F(Unconfirmed, a_second_confirm_closes_the_connection) {
   Rogue rogue(handle_, as_it_is, as_it_is, 2);
   ASSERT_TRUE(rogue.welcome());
   EXPECT_TRUE(rogue.shown_out(deadline(5s)));
   EXPECT_TRUE(eventually([&] { return sessions() == 1; }));
 }
 
-TEST_F(Unconfirmed, ARailThatWasNotAnnouncedIsRefusedByNumber) {
+TEST_F(Unconfirmed, a_rail_that_was_not_announced_is_refused_by_number) {
   Rogue rogue(handle_, [](Hello& h) { h.local_rail = 5; });
   EXPECT_FALSE(rogue.welcome());
   EXPECT_EQ(rogue.answer().reason, "rail 5 of 1 announced rails");
 }
 
-TEST_F(Unconfirmed, AnOldVersionIsNamed) {
+TEST_F(Unconfirmed, an_old_version_is_named) {
   const LogCapture log;
   Rogue rogue(handle_, [](Hello& h) { h.version = 1; });
   EXPECT_FALSE(rogue.welcome());
@@ -112,7 +112,7 @@ class Silent {
     return send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size());
   }
   // The next connection's, which is closed then.
-  bool hear_and_close(Hello& hello) {
+  bool receive_and_close(Hello& hello) {
     OwnedFd lane = std::move(fd_);
     fd_.reset(accept(door_.get(), nullptr, nullptr));
     const bool heard = fd_ && receive(hello);
@@ -141,7 +141,7 @@ class Silent {
 };
 
 // Connecting costs no round trip more than a welcome does: the stream is asked for right behind the confirm.
-TEST(Confirm, TheDiallersFirstFrameFollowsItAndWaitsForNoAnswer) {
+TEST(Confirm, the_diallers_first_frame_follows_without_an_answer) {
   const auto engine = start_engine();
   ASSERT_TRUE(engine);
   Silent acceptor;
@@ -159,7 +159,7 @@ TEST(Confirm, TheDiallersFirstFrameFollowsItAndWaitsForNoAnswer) {
 }
 
 // A rail that lets small packets through only would use up all numbers in two days.
-TEST(Confirm, TheNumberOfALaneThatWasNotConfirmedIsUsedAgain) {
+TEST(Confirm, the_number_of_an_unconfirmed_lane_is_used_again) {
   Config config = loopback();
   config.lanes_per_rail = 2;
   const auto engine = start_engine(config);
@@ -170,7 +170,7 @@ TEST(Confirm, TheNumberOfALaneThatWasNotConfirmedIsUsedAgain) {
   ASSERT_TRUE(acceptor.welcome_one());
   for (int i = 0; i < 3; ++i) {
     Hello join;
-    ASSERT_TRUE(acceptor.hear_and_close(join)) << i;
+    ASSERT_TRUE(acceptor.receive_and_close(join)) << i;
     EXPECT_EQ(join.kind, Hello::Kind::join);
     EXPECT_EQ(join.lane, 1) << i;
   }

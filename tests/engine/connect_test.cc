@@ -30,7 +30,7 @@ Meeting begin(Engine& from, Engine& to) {
   return {std::move(*listener), std::move(*connector)};
 }
 
-TEST(Connect, MessagesOfEverySizeArrive) {
+TEST(Connect, messages_of_every_size_arrive) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);
@@ -41,7 +41,7 @@ TEST(Connect, MessagesOfEverySizeArrive) {
     ASSERT_TRUE(transfer(ends, bytes, ++seed));
 }
 
-TEST(Connect, AnInstanceReachesItself) {
+TEST(Connect, an_instance_reaches_itself) {
   const auto a = start_engine();
   ASSERT_TRUE(a);
   Ends first = join(*a, *a), second = join(*a, *a);
@@ -53,7 +53,7 @@ TEST(Connect, AnInstanceReachesItself) {
   }
 }
 
-TEST(Connect, CrossingDialsMakeOneSession) {
+TEST(Connect, crossing_dials_make_one_session) {
   for (int round = 0; round < 40; ++round) {
     SCOPED_TRACE(round);
     const auto a = start_engine(), b = start_engine();
@@ -69,7 +69,7 @@ TEST(Connect, CrossingDialsMakeOneSession) {
   }
 }
 
-TEST(Connect, StreamsShareTheSocketsOfOne) {
+TEST(Connect, many_streams_use_the_sockets_of_one) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   std::vector<Ends> streams;
@@ -86,7 +86,7 @@ TEST(Connect, StreamsShareTheSocketsOfOne) {
   EXPECT_EQ(sessions_of(*a), 1u);
 }
 
-TEST(Connect, LanesPerRailIsObeyed) {
+TEST(Connect, lanes_per_rail_is_obeyed) {
   Config config = loopback();
   config.lanes_per_rail = 4;
   const auto a = start_engine(config), b = start_engine(config);
@@ -102,7 +102,7 @@ TEST(Connect, LanesPerRailIsObeyed) {
   EXPECT_EQ(used, 4u);
 }
 
-TEST(Connect, StatsNameEveryRailAlsoBeforeAnySession) {
+TEST(Connect, stats_name_every_rail_before_any_session) {
   const auto a = start_engine();
   ASSERT_TRUE(a);
   const EngineStats stats = a->stats();
@@ -114,7 +114,7 @@ TEST(Connect, StatsNameEveryRailAlsoBeforeAnySession) {
   EXPECT_TRUE(stats.rails[0].link_up);
 }
 
-TEST(Connect, TrafficClassesHaveSessionsOfTheirOwn) {
+TEST(Connect, traffic_classes_have_sessions_of_their_own) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Handle handle;
@@ -132,7 +132,7 @@ TEST(Connect, TrafficClassesHaveSessionsOfTheirOwn) {
 }
 
 // 512 at once from 16 processes' worth of engines: nobody has polled before the last has begun.
-TEST(Connect, FiveHundredAndTwelveAtOnceToOneListener) {
+TEST(Connect, one_listener_takes_512_connects_at_once) {
   const auto to = start_engine();
   ASSERT_TRUE(to);
   Handle handle;
@@ -177,7 +177,7 @@ TEST(Connect, FiveHundredAndTwelveAtOnceToOneListener) {
   EXPECT_EQ(sessions_of(*to), std::size_t(kEngines));
 }
 
-TEST(Connect, AListenerThatClosedRefusesByName) {
+TEST(Connect, a_closed_listener_is_named_in_the_refusal) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Handle handle;
@@ -197,7 +197,7 @@ TEST(Connect, AListenerThatClosedRefusesByName) {
   EXPECT_NE(status.message().find("no such listener"), std::string::npos) << status.message();
 }
 
-TEST(Connect, AnAddressWhereNobodyListensIsAnErrorInBoundedTime) {
+TEST(Connect, an_address_without_a_listener_is_an_error_in_bounded_time) {
   Config config = loopback();
   config.connect_timeout = std::chrono::seconds(3);
   const auto a = start_engine(config);
@@ -224,7 +224,7 @@ TEST(Connect, AnAddressWhereNobodyListensIsAnErrorInBoundedTime) {
       << status.message();
 }
 
-TEST(Connect, ConnectorsThatGiveUpLeaveNothingBehind) {
+TEST(Connect, connectors_that_give_up_leave_nothing_behind) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);

@@ -56,7 +56,7 @@ class Dialling {
       [](const engine::PeerKey&, const engine::Hello&, std::uint64_t, engine::NewLane, SessionDirectory::Waiters) {}};
 };
 
-TEST(DirectoryWithoutMemory, open__one_that_fails_leaves_no_dial_behind_that_nobody_starts) {
+TEST(DirectoryWithoutMemory, open__a_failure_leaves_no_dial_that_is_never_started) {
   for (int good = 0;; ++good) {
     Dialling here;
     const auto pending = here.stream(), next = here.stream();
@@ -81,7 +81,7 @@ TEST(DirectoryWithoutMemory, open__one_that_fails_leaves_no_dial_behind_that_nob
   }
 }
 
-TEST(DirectoryWithoutMemory, open__one_that_finds_no_place_among_waiters_is_no_obstacle_to_the_others) {
+TEST(DirectoryWithoutMemory, open__a_waiter_that_fails_does_not_hold_up_the_others) {
   Dialling here;
   const auto first = here.stream(), late = here.stream();
   here.directory().open(first);

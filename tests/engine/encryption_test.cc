@@ -31,7 +31,7 @@ void transfers_both_ways(Ends& there, Ends& back) {
   }
 }
 
-TEST(Encryption, MessagesOfAllSizesBothWaysByManyLanes) {
+TEST(Encryption, messages_of_all_sizes_go_both_ways_over_many_lanes) {
   const KeyFile file;
   LogCapture log;
   Config config = with_key(file, true);
@@ -48,7 +48,7 @@ TEST(Encryption, MessagesOfAllSizesBothWaysByManyLanes) {
   EXPECT_TRUE(log.warnings().empty()) << log.all();
 }
 
-TEST(Encryption, AnInstanceReachesItself) {
+TEST(Encryption, an_instance_reaches_itself) {
   const KeyFile file;
   const auto a = start_engine(with_key(file, true));
   ASSERT_TRUE(a);
@@ -57,7 +57,7 @@ TEST(Encryption, AnInstanceReachesItself) {
   EXPECT_TRUE(transfer(ends, 1'000'000, 1));
 }
 
-TEST(Encryption, SharedMemoryStaysWhatItIs) {
+TEST(Encryption, shared_memory_stays_in_use) {
   const KeyFile file;
   const auto a = start_engine(with_key(file, true, true)), b = start_engine(with_key(file, true, true));
   ASSERT_TRUE(a && b);
@@ -68,7 +68,7 @@ TEST(Encryption, SharedMemoryStaysWhatItIs) {
 }
 
 // Certain: no second round, no waiting for the time that a connect has.
-TEST(Encryption, WhoEncryptsAloneIsToldSoAtBothEndsAtOnce) {
+TEST(Encryption, encryption_at_one_end_is_reported_at_both_ends_at_once) {
   const KeyFile file;
   const char* const alone = "the peer does not encrypt, we do (RAILWEAVE_ENCRYPT)";
   const char* const other = "the peer encrypts (RAILWEAVE_ENCRYPT), we do not";
@@ -97,7 +97,7 @@ TEST(Encryption, WhoEncryptsAloneIsToldSoAtBothEndsAtOnce) {
   }
 }
 
-TEST(Encryption, WithoutAKeyNoEngineStarts) {
+TEST(Encryption, no_engine_starts_without_a_key) {
   Config config = loopback();
   config.encrypt = true;
   const auto engine = Engine::start(config);
@@ -116,7 +116,7 @@ bool holds_some_of(const Bytes& heard, const Bytes& payload) {
 }
 
 // One connection by way of somebody who hears it; in clear he hears the payload, so that we know that he would.
-TEST(Encryption, WhoIsBetweenHearsNothingOfAPayload) {
+TEST(Encryption, an_eavesdropper_sees_nothing_of_a_payload) {
   const KeyFile file;
   for (const bool encrypt : {false, true}) {
     const auto a = start_engine(with_key(file, encrypt)), b = start_engine(with_key(file, encrypt));
@@ -139,7 +139,7 @@ TEST(Encryption, WhoIsBetweenHearsNothingOfAPayload) {
 }
 
 // The lane is given up, and what it carried goes again by one that is dialled anew.
-TEST(Encryption, WhatIsAlteredOnItsWayCostsALaneAndNoByte) {
+TEST(Encryption, bytes_altered_on_their_way_cost_a_lane_and_no_data) {
   const KeyFile file;
   for (const std::size_t place : {5'000u, 60'000u, 500'000u}) {
     SCOPED_TRACE(place);

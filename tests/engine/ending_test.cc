@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Ending, AStreamClosedInPeaceIsForgottenAtBothEnds) {
+TEST(Ending, a_closed_stream_is_forgotten_at_both_ends) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Ends kept = join(*a, *b);
@@ -33,7 +33,7 @@ TEST(Ending, AStreamClosedInPeaceIsForgottenAtBothEnds) {
       << left().first << " and " << left().second;
 }
 
-TEST(Ending, EachEndHearsOfTheOthersClose) {
+TEST(Ending, each_end_learns_of_the_others_close) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   for (bool sender_first : {true, false}) {
@@ -56,7 +56,7 @@ TEST(Ending, EachEndHearsOfTheOthersClose) {
   }
 }
 
-TEST(Ending, ASendLargerThanItsReceiveFailsAtBothEndsAndNowhereElse) {
+TEST(Ending, a_send_larger_than_its_receive_fails_at_both_ends_alone) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Ends other = join(*a, *b);
@@ -91,7 +91,7 @@ TEST(Ending, ASendLargerThanItsReceiveFailsAtBothEndsAndNowhereElse) {
   }
 }
 
-TEST(Ending, WithdrawnMemoryIsTouchedNoMore) {
+TEST(Ending, withdrawn_memory_is_touched_no_more) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   for (unsigned round = 0; round < 30; ++round) {
@@ -124,7 +124,7 @@ TEST(Ending, WithdrawnMemoryIsTouchedNoMore) {
   EXPECT_TRUE(transfer(after, 1 << 20, 2)) << "the lane outlives every stream";
 }
 
-TEST(Ending, AStreamThatClosesSparesMemoryThatIsAnothersNow) {
+TEST(Ending, a_closing_stream_spares_memory_that_another_uses_now) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   const auto data = pattern(4 << 20, 1);
@@ -149,7 +149,7 @@ TEST(Ending, AStreamThatClosesSparesMemoryThatIsAnothersNow) {
   }
 }
 
-TEST(Ending, AnEngineThatOwesNothingLeavesWithoutAWarningAnywhere) {
+TEST(Ending, an_engine_that_owes_nothing_leaves_without_a_warning) {
   LogCapture log;
   const auto stays = start_engine();
   ASSERT_TRUE(stays);
@@ -170,7 +170,7 @@ TEST(Ending, AnEngineThatOwesNothingLeavesWithoutAWarningAnywhere) {
 }
 
 // The receiver gets what was sent before the sender's engine ended, however soon that was.
-TEST(Ending, LastMessagesArriveThoughTheSenderLeavesAtOnce) {
+TEST(Ending, last_messages_arrive_though_the_sender_leaves_at_once) {
   const auto b = start_engine();
   ASSERT_TRUE(b);
   for (unsigned round = 0; round < 30; ++round) {
@@ -191,7 +191,7 @@ TEST(Ending, LastMessagesArriveThoughTheSenderLeavesAtOnce) {
   }
 }
 
-TEST(Ending, APeerThatIsKilledEndsEveryRequestWithinASecond) {
+TEST(Ending, a_killed_peer_ends_every_request_within_a_second) {
   Forked peer([](Wire& wire) {
     return dial_and(wire, loopback(), [&](Engine&, SendStream& send) {
       (void)wire.say(char{1});
@@ -216,7 +216,7 @@ TEST(Ending, APeerThatIsKilledEndsEveryRequestWithinASecond) {
 }
 
 // Both ends' requests were done: the peer may leave without a word.
-TEST(Ending, APeerThatExitsRightBehindItsLastTestCausesNoError) {
+TEST(Ending, a_peer_that_exits_after_its_last_test_causes_no_error) {
   for (unsigned round = 0; round < 40; ++round) {
     const std::size_t bytes = round % 2 ? 64 : 100'000;
     Forked peer([bytes, round](Wire& wire) {
@@ -238,7 +238,7 @@ TEST(Ending, APeerThatExitsRightBehindItsLastTestCausesNoError) {
   }
 }
 
-TEST(Ending, StreamsOutliveTheirEnginesOwner) {
+TEST(Ending, streams_outlive_their_engines_owner) {
   auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Exhaustion, ThePortRangeIsUsedUpAndTheMessageNamesIt) {
+TEST(Exhaustion, a_port_range_that_is_used_up_is_named) {
   // Two ports that are free now.
   std::uint16_t first = 0;
   for (std::uint16_t candidate = 42100; candidate < 43000 && first == 0; candidate += 2) {
@@ -53,7 +53,7 @@ TEST(Exhaustion, ThePortRangeIsUsedUpAndTheMessageNamesIt) {
   EXPECT_TRUE(transfer(ends, 1000, 1));
 }
 
-TEST(Exhaustion, PortsForPrivilegedProcessesAreNamedAsSuch) {
+TEST(Exhaustion, ports_for_privileged_processes_are_named_as_such) {
   Forked child([](Wire&) {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct none[2]{};
@@ -85,7 +85,7 @@ std::vector<OwnedFd> take_all_descriptors() {
   return hoard;
 }
 
-TEST(Exhaustion, WithoutDescriptorsNoEngineStartsAndNothingHangs) {
+TEST(Exhaustion, no_engine_starts_and_nothing_hangs_without_descriptors) {
   Forked child([](Wire&) {
     alarm(30);
     const int used = open_descriptors();
@@ -113,7 +113,7 @@ TEST(Exhaustion, WithoutDescriptorsNoEngineStartsAndNothingHangs) {
 }
 
 // The listener's process runs out: connections wait, transfers go on, and once there is room again they come in.
-TEST(Exhaustion, AnEngineOutOfDescriptorsAcceptsAgainOnceThereAreSome) {
+TEST(Exhaustion, an_engine_accepts_again_once_there_are_descriptors) {
   Forked child([](Wire& wire) {
     alarm(60);
     const auto engine = start_engine();
@@ -185,7 +185,7 @@ TEST(Exhaustion, AnEngineOutOfDescriptorsAcceptsAgainOnceThereAreSome) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-TEST(Exhaustion, ADiallerOutOfDescriptorsSaysSo) {
+TEST(Exhaustion, a_dialler_out_of_descriptors_says_so) {
   Forked child([](Wire& wire) {
     alarm(60);
     const auto handle = wire.receive<Handle>();

@@ -78,24 +78,24 @@ void break_lanes(void (*break_connection)(int fd), Config config = loopback()) {
   EXPECT_LE(stats.sessions.front().lanes.size(), 3 * kLanes) << "places are used again";
 }
 
-TEST(Failover, LanesThatCloseEndNoRequestAndComeBack) { break_lanes(close_for_both); }
-TEST(Failover, WithAKeyTheyComeBackToo) {
+TEST(Failover, closed_lanes_end_no_request_and_come_back) { break_lanes(close_for_both); }
+TEST(Failover, closed_lanes_come_back_with_a_key) {
   const KeyFile file;
   Config config = loopback();
   config.key_file = file.path();
   break_lanes(close_for_both, config);
 }
-TEST(Failover, EncryptedTheyComeBackToo) {
+TEST(Failover, closed_lanes_come_back_encrypted) {
   const KeyFile file;
   Config config = loopback();
   config.key_file = file.path();
   config.encrypt = true;
   break_lanes(close_for_both, config);
 }
-TEST(Failover, LanesThatAreResetEndNoRequestAndComeBack) { break_lanes(reset_connection); }
+TEST(Failover, reset_lanes_end_no_request_and_come_back) { break_lanes(reset_connection); }
 
 // Then no place is free and no lane is left to bring a fence.
-TEST(Failover, AFullSessionMayLoseEveryLaneAtOnce) {
+TEST(Failover, a_full_session_may_lose_every_lane_at_once) {
   constexpr std::size_t kAll = 64;
   const std::set<int> others = connections();
   Config config = loopback();

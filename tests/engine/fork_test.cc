@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A dials us, forks a sleeper, sends a message more and dies: we hear of it though the sleeper lives.
-TEST(Fork, ASleepingChildDoesNotKeepItsParentsConnectionsOpen) {
+TEST(Fork, a_sleeping_child_keeps_no_connection_of_its_parent_open) {
   Forked parent([](Wire& wire) {
     const auto handle = wire.receive<Handle>();
     auto engine = Engine::start(loopback());
@@ -105,7 +105,7 @@ int child_of_an_engine(Wire&) {
   return transfer(fresh, 100'000, 1) ? 0 : 15;
 }
 
-TEST(Fork, AChildOfAnEngineMayMakeItsOwn) {
+TEST(Fork, a_child_of_an_engine_may_make_its_own) {
   Forked child(child_of_an_engine);
   EXPECT_EQ(child.wait(), 0);
 }

@@ -41,22 +41,22 @@ class BadHandle : public testing::Test {
   Handle handle_{};
 };
 
-TEST_F(BadHandle, TheConnectorsBytesAreItsOwn) {
+TEST_F(BadHandle, the_connectors_own_bytes_are_not_checked) {
   Handle h = handle_;
   for (std::size_t i = kHandleFixedBytes; i < kHandleBytes; ++i) h[i] = std::byte{0xEE};
   EXPECT_TRUE(refusal(h).ok()) << refusal(h).message();
 }
 
-TEST_F(BadHandle, Foreign) {
+TEST_F(BadHandle, foreign_bytes_are_refused) {
   expect(refusal(Handle{}), "not Railweave's");
   Handle random{};
   std::memcpy(random.data(), pattern(kHandleBytes, 3).data(), kHandleBytes);
   expect(refusal(random), "not Railweave's");
 }
 
-TEST_F(BadHandle, OfAnotherVersion) { expect(refusal(with(4, 1)), "version 1, expected 3"); }
+TEST_F(BadHandle, another_version_is_refused) { expect(refusal(with(4, 1)), "version 1, expected 3"); }
 
-TEST_F(BadHandle, AnyFlippedBitIsSeen) {
+TEST_F(BadHandle, any_flipped_bit_is_refused) {
   for (std::size_t bit = 0; bit < kHandleFixedBytes * 8; ++bit) {
     Handle h = handle_;
     h[bit / 8] ^= std::byte(1u << (bit % 8));
@@ -64,14 +64,14 @@ TEST_F(BadHandle, AnyFlippedBitIsSeen) {
   }
 }
 
-TEST_F(BadHandle, WithoutAnAddressOrWithTooMany) {
+TEST_F(BadHandle, no_address_or_too_many_are_refused) {
   expect(refusal(with(6, 0)), "0 addresses, expected 1 to 4");
   expect(refusal(with(6, 5)), "5 addresses, expected 1 to 4");
 }
 
-TEST_F(BadHandle, OfAnUnknownFamily) { expect(refusal(with(32, 9)), "family 9"); }
+TEST_F(BadHandle, an_unknown_address_family_is_refused) { expect(refusal(with(32, 9)), "family 9"); }
 
-TEST_F(BadHandle, ForADeviceThatIsNot) {
+TEST_F(BadHandle, an_unknown_device_is_refused) {
   auto connector = engine_->connect(7, handle_);
   expect(connector.status(), "device 7, expected 0 to 0");
   Handle h;
@@ -79,7 +79,7 @@ TEST_F(BadHandle, ForADeviceThatIsNot) {
 }
 
 // The address is right, the instance another: the peer says so, and nothing hangs.
-TEST_F(BadHandle, OfAnInstanceThatLeftItsPortToAnother) {
+TEST_F(BadHandle, an_instance_that_left_its_port_to_another_is_refused) {
   Config patient = loopback();
   patient.connect_timeout = std::chrono::seconds(5);
   const auto other = start_engine(patient);

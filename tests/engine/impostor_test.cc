@@ -26,7 +26,7 @@ Status outcome_of(Connector& connector, Nanos patience) {
   return failed;
 }
 
-TEST(Impostors, WhoseWelcomeNamesARailTheyDoNotHave) {
+TEST(Handshakes, a_welcome_by_a_rail_that_is_not_announced_is_refused) {
   for (const int rail : {1, 63, 64, 255}) {
     Impostor impostor([rail](const Hello&, Hello& answer) {
       answer.remote_rail = std::uint8_t(rail);
@@ -43,7 +43,7 @@ TEST(Impostors, WhoseWelcomeNamesARailTheyDoNotHave) {
   }
 }
 
-TEST(Impostors, WhoseWelcomeHasNoRails) {
+TEST(Handshakes, a_welcome_without_rails_is_refused) {
   Impostor impostor([](const Hello&, Hello& answer) {
     answer.rails.clear();
     return true;
@@ -57,7 +57,7 @@ TEST(Impostors, WhoseWelcomeHasNoRails) {
 }
 
 // The session fails while its second lane is being dialled: who connects then is dialled for, not forgotten.
-TEST(Impostors, WhoFailTheSessionWhileItsLanesJoin) {
+TEST(Handshakes, a_session_that_failed_while_lanes_join_is_dialled_anew) {
   std::atomic<int> firsts{0};
   std::atomic<bool> failed{false}, go_on{false};
   Impostor* self = nullptr;

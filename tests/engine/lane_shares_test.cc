@@ -111,7 +111,7 @@ void undeafen(int door) {
   EXPECT_EQ(setsockopt(door_of(door), SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof none), 0);
 }
 
-TEST(LaneShares, MoreThanThereIsRoomForAreSharedEvenly) {
+TEST(LanePlan, lanes_beyond_the_room_are_shared_evenly_among_pairs) {
   const auto a = with_rails(5, 16, 10), b = with_rails(5, 16, 110);
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);
@@ -124,7 +124,7 @@ TEST(LaneShares, MoreThanThereIsRoomForAreSharedEvenly) {
 }
 
 // Others stand in for it at once: they must not take its place for good.
-TEST(LaneShares, ALostPairHasItsLanesAgain) {
+TEST(LanePlan, a_lost_pair_gets_its_lanes_back) {
   for (const auto& [rails, each] : {std::pair{2, 1}, std::pair{8, 8}}) {
     SCOPED_TRACE(rails);
     const auto a = with_rails(rails, each, 10), b = with_rails(rails, each, 110);
@@ -162,7 +162,7 @@ struct OnlyAStandInConnects {
 };
 
 // One rail is dead at either end: what is left has all the lanes that a pair has, not one.
-TEST(LaneShares, APairThatStandsInForAllHasAllLanes) {
+TEST(LanePlan, a_backup_pair_for_all_has_all_lanes) {
   OnlyAStandInConnects two(4);
   ASSERT_TRUE(two.is_ready);
   reset_rails({10, 11});
@@ -172,7 +172,7 @@ TEST(LaneShares, APairThatStandsInForAllHasAllLanes) {
 
 // The stand-in was lost with the others, and rests as they do. The peer, who has no lane either, probes by the pairs
 // that take no connection from us.
-TEST(LaneShares, APairThatStandsInForAllIsDialledThoughThePeerProbesByOthers) {
+TEST(LanePlan, a_backup_pair_for_all_is_dialled_while_others_are_probed) {
   OnlyAStandInConnects two(1);
   ASSERT_TRUE(two.is_ready);
   reset_rail(10);
@@ -190,7 +190,7 @@ TEST(LaneShares, APairThatStandsInForAllIsDialledThoughThePeerProbesByOthers) {
 }
 
 // Some of its lanes are there, and dials for the others failed.
-TEST(LaneShares, APairThatFailedFillsAgain) {
+TEST(LanePlan, a_pair_that_failed_fills_again) {
   const auto a = with_rails(1, 4, 10), b = with_rails(1, 4, 110);
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);

@@ -90,7 +90,7 @@ int ends_close(int bad) {
   }
 }
 
-TEST(WithoutMemory, EndsAndListenersClose) {
+TEST(WithoutMemory, streams_and_listeners_close) {
   for (const int bad : {1, 20}) {
     Forked child([bad](Wire&) { return ends_close(bad); });
     EXPECT_EQ(child.wait(), 0) << bad << " allocations fail";
@@ -117,7 +117,7 @@ int engines_leave(Shortage::Where at) {
   }
 }
 
-TEST(WithoutMemory, EnginesLeave) {
+TEST(WithoutMemory, engines_leave) {
   for (const Shortage::Where at : {Shortage::here, Shortage::elsewhere}) {
     Forked child([at](Wire&) { return engines_leave(at); });
     EXPECT_EQ(child.wait(), 0) << (at == Shortage::here ? "the caller's thread" : "the engines' threads");
@@ -140,7 +140,7 @@ int connects_fail() {
   }
 }
 
-TEST(WithoutMemory, AConnectThatFailedIsNoObstacle) {
+TEST(WithoutMemory, a_failed_connect_does_not_hinder_the_next) {
   Forked child([](Wire&) { return connects_fail(); });
   EXPECT_EQ(child.wait(), 0);
 }
@@ -164,7 +164,7 @@ int doors_open_again(int first) {
   return 0;
 }
 
-TEST(WithoutMemory, DoorsOpenAgain) {
+TEST(WithoutMemory, engines_accept_connections_again) {
   Forked even([](Wire&) { return doors_open_again(0); }), odd([](Wire&) { return doors_open_again(1); });
   Forked third([](Wire&) { return doors_open_again(2); }), fourth([](Wire&) { return doors_open_again(3); });
   for (Forked* child : {&even, &odd, &third, &fourth}) EXPECT_EQ(child->wait(), 0);

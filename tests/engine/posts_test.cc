@@ -82,7 +82,7 @@ class Posts : public JoinedEngines {
   std::uint64_t posts_ = 0, allocations_ = 0, locks_ = 0;
 };
 
-TEST_F(Posts, watched__the_reactor_is_woken_without_memory_and_without_a_lock) {
+TEST_F(Posts, watched__the_reactor_is_woken_without_memory_or_a_lock) {
   while (posts_ < 100'000 && !HasFatalFailure()) {
     post_burst();
     wait_for_reactors();

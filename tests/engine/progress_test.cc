@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Asleep : public testing::Test {
+class ReactorProgress : public testing::Test {
  protected:
   void SetUp() override {
     Config config = loopback();
@@ -28,7 +28,7 @@ class Asleep : public testing::Test {
   Ends there_, back_;
 };
 
-TEST_F(Asleep, ASendPostedAndLeftAloneArrives) {
+TEST_F(ReactorProgress, a_send_left_alone_arrives) {
   const auto data = pattern(3 << 20, 1);
   std::vector<std::byte> place(data.size());
   Request* const send = post_send(*there_.send, data);
@@ -39,7 +39,7 @@ TEST_F(Asleep, ASendPostedAndLeftAloneArrives) {
   EXPECT_TRUE(finish(*there_.send, send).ok());
 }
 
-TEST_F(Asleep, AReceivePostedAndLeftAloneLetsTheSenderFinish) {
+TEST_F(ReactorProgress, a_receive_left_alone_lets_the_sender_finish) {
   const auto data = pattern(3 << 20, 1);
   std::vector<std::byte> place(data.size());
   Request* const receive = post_recv(*there_.recv, place);
@@ -51,7 +51,7 @@ TEST_F(Asleep, AReceivePostedAndLeftAloneLetsTheSenderFinish) {
 }
 
 // A caller that looked at an older request just before it posted has not promised to come back.
-TEST_F(Asleep, APostRightBehindALoneTestIsNotForgotten) {
+TEST_F(ReactorProgress, a_post_right_behind_a_lone_test_is_not_forgotten) {
   std::mt19937 random(1);
   std::vector<std::byte> place(64), waiting(64);
   const auto data = pattern(64, 9);
@@ -70,7 +70,7 @@ TEST_F(Asleep, APostRightBehindALoneTestIsNotForgotten) {
 }
 
 // NCCL tests the oldest request of a comm and no other: those behind it are under way all the same.
-TEST_F(Asleep, TheYoungerMoveThoughOnlyTheOldestIsTested) {
+TEST_F(ReactorProgress, younger_requests_move_though_only_the_oldest_is_tested) {
   constexpr std::size_t kRequests = 4;
   const auto data = pattern(200'000, 5);
   std::vector<std::vector<std::byte>> places(kRequests, std::vector<std::byte>(data.size()));
@@ -98,7 +98,7 @@ TEST_F(Asleep, TheYoungerMoveThoughOnlyTheOldestIsTested) {
 }
 
 // Callers that come and go at random: the hand-over between them and the reactor loses nothing.
-TEST_F(Asleep, CallersThatComeAndGo) {
+TEST_F(ReactorProgress, messages_arrive_while_callers_come_and_go) {
   const TimePoint deadline = now() + 6s;
   std::mt19937 random(7);
   int rounds = 0;
@@ -128,7 +128,7 @@ TEST_F(Asleep, CallersThatComeAndGo) {
 }
 
 // Both ends post thousands of receives before either looks: grants must not fill the lane to a standstill.
-TEST_F(Asleep, ThousandsOfReceivesPostedAtOnceOnBothSides) {
+TEST_F(ReactorProgress, thousands_of_receives_at_once_on_both_sides_complete) {
   constexpr int kStreams = 64, kPosts = 48;
   struct Pair {
     Ends ends;
@@ -164,7 +164,7 @@ TEST_F(Asleep, ThousandsOfReceivesPostedAtOnceOnBothSides) {
   }
 }
 
-TEST_F(Asleep, PingPongOfCallersThatSleep) {
+TEST_F(ReactorProgress, ping_pong_of_callers_that_sleep_completes) {
   std::vector<std::byte> at_b(4096), at_a(4096);
   for (unsigned round = 0; round < 100; ++round) {
     const auto data = pattern(4096, round);

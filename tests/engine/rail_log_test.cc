@@ -47,7 +47,7 @@ Lines about_rails(const LogCapture& log, const std::string& word) {
   return found;
 }
 
-class TwoRails : public testing::Test {
+class RailLogTest : public testing::Test {
  protected:
   void SetUp() override {
     others_ = connections();
@@ -82,7 +82,7 @@ class TwoRails : public testing::Test {
 };
 
 // Each time its lanes rest longer: sooner or later nobody is so slow to see the loss that they are back by then.
-TEST_F(TwoRails, OneThatStopsCarryingIsToldOfOnceAtEachEndAndOnceWhenItCarriesAgain) {
+TEST_F(RailLogTest, a_rail_is_logged_once_when_lost_and_once_when_back) {
   const LogCapture log;
   std::size_t breaks = 0;
   for (; breaks < 5 && about_rails(log, "lanes left").size() < 2; ++breaks) {
@@ -99,7 +99,7 @@ TEST_F(TwoRails, OneThatStopsCarryingIsToldOfOnceAtEachEndAndOnceWhenItCarriesAg
   EXPECT_EQ(log.warnings().size(), 2 * lost.size()) << log.all();
 }
 
-TEST_F(TwoRails, ALaneOfARailThatHasAnotherIsNoMatter) {
+TEST_F(RailLogTest, a_lost_lane_of_a_rail_that_has_another_is_not_logged) {
   const LogCapture log;
   const std::set<int> now = connections();
   shutdown(*std::ranges::find_if(now, [&](int fd) { return !others_.contains(fd); }), SHUT_RDWR);
@@ -109,7 +109,7 @@ TEST_F(TwoRails, ALaneOfARailThatHasAnotherIsNoMatter) {
   EXPECT_EQ(log.warnings(), Lines{});
 }
 
-TEST_F(TwoRails, NothingIsSaidOfAnEngineThatLeaves) {
+TEST_F(RailLogTest, an_engine_that_leaves_is_not_logged) {
   const LogCapture log;
   ends_ = {};
   a_.reset();
@@ -118,7 +118,7 @@ TEST_F(TwoRails, NothingIsSaidOfAnEngineThatLeaves) {
   EXPECT_EQ(log.warnings(), Lines{});
 }
 
-TEST_F(TwoRails, OfASessionThatIsLostOneLineIsEnough) {
+TEST_F(RailLogTest, a_lost_session_is_logged_in_one_line) {
   std::vector<std::byte> place(100);
   Request* const receive = post_recv(*ends_.recv, place);
   const LogCapture log;

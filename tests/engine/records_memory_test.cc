@@ -6,7 +6,7 @@
 #include <new>
 
 #include "shortage.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 #include "tests/unit/engine/talker.h"
 
 namespace railweave::engine {
@@ -15,9 +15,9 @@ namespace {
 using engine_test::Shortage;
 
 // Two sessions by rails, each with a lane of paper.
-class RecordsWithoutMemory : public Paperwork {
+class PeerSessionsWithoutMemory : public SessionTest {
  protected:
-  RecordsWithoutMemory() { EXPECT_TRUE(rails_.open().ok()); }
+  PeerSessionsWithoutMemory() { EXPECT_TRUE(rails_.open().ok()); }
 
   void begin() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -47,7 +47,7 @@ class RecordsWithoutMemory : public Paperwork {
   std::shared_ptr<Session> sessions_[2];
 };
 
-TEST_F(RecordsWithoutMemory, announce_rail__one_session_ends_and_the_other_tells_its_peer) {
+TEST_F(PeerSessionsWithoutMemory, announce_rail__one_session_ends_and_the_other_announces) {
   for (int good = 0;; ++good) {
     ASSERT_NO_FATAL_FAILURE(begin());
     bool felt = false, thrown = false;

@@ -36,7 +36,7 @@ class RogueBounds : public ListeningEngine {
   std::size_t before_ = 0;
 };
 
-TEST_F(RogueBounds, OpensToNobodyReserveNothing) {
+TEST_F(RogueBounds, opens_to_unknown_listeners_reserve_nothing) {
   const LogCapture log;
   Rogue rogue(handle_);
   ASSERT_TRUE(rogue.welcome());
@@ -56,7 +56,7 @@ TEST_F(RogueBounds, OpensToNobodyReserveNothing) {
   })) << log.all();
 }
 
-TEST_F(RogueBounds, StreamsThatNobodyAcceptedTakeABoundedLot) {
+TEST_F(RogueBounds, streams_that_are_never_accepted_take_bounded_memory) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer keeps several times the memory";
 #endif
@@ -75,7 +75,7 @@ TEST_F(RogueBounds, StreamsThatNobodyAcceptedTakeABoundedLot) {
   EXPECT_LT(most, 300 * MiB);
 }
 
-TEST_F(RogueBounds, EagerDataBeforeTheAnswerIsNoFrame) {
+TEST_F(RogueBounds, eager_data_before_the_answer_closes_the_connection) {
   Rogue rogue(handle_);
   ASSERT_TRUE(rogue.welcome());
   for (std::uint32_t i = 0; i < 64; ++i) {  // in one go: the engine answers after it read
@@ -86,7 +86,7 @@ TEST_F(RogueBounds, EagerDataBeforeTheAnswerIsNoFrame) {
   EXPECT_TRUE(rogue.shown_out(5s));
 }
 
-TEST_F(RogueBounds, ADeadSessionKeepsNoSlots) {
+TEST_F(RogueBounds, a_dead_session_keeps_no_slots) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer keeps several times the memory";
 #endif
@@ -113,7 +113,7 @@ TEST_F(RogueBounds, ADeadSessionKeepsNoSlots) {
 }
 
 // Connects of many streams at once, all before any accept, with data on its way: every one works.
-TEST_F(RogueBounds, HonestPeersMayConnectByTheHundred) {
+TEST_F(RogueBounds, an_honest_peer_may_connect_hundreds_of_streams) {
   constexpr int kStreams = 700;  // more than may send ahead of their accept
   std::vector<std::unique_ptr<Connector>> connectors;
   for (int i = 0; i < kStreams; ++i) {
@@ -150,7 +150,7 @@ TEST_F(RogueBounds, HonestPeersMayConnectByTheHundred) {
 }
 
 // Who asks for a place where none is left is told so; when others were accepted there is one again.
-TEST_F(RogueBounds, SoManyStreamsWaitAtAListenerAndNoMore) {
+TEST_F(RogueBounds, a_listener_keeps_1024_streams_waiting_and_no_more) {
   constexpr std::size_t kPlaces = 1024;
   std::vector<std::unique_ptr<Connector>> connectors;
   for (std::size_t i = 0; i < kPlaces + 1; ++i) {
@@ -185,7 +185,7 @@ TEST_F(RogueBounds, SoManyStreamsWaitAtAListenerAndNoMore) {
   }));
 }
 
-TEST_F(RogueBounds, LanesBeyondTheirPlacesAreShownOut) {
+TEST_F(RogueBounds, lanes_beyond_their_places_are_closed) {
   static std::uint16_t lane;
   lane = 0;
   const auto same_peer = [](engine::Hello& hello) {
@@ -210,13 +210,13 @@ TEST_F(RogueBounds, LanesBeyondTheirPlacesAreShownOut) {
 }
 
 // A stranger learns from a refusal no more than he said himself.
-TEST_F(RogueBounds, ARefusalDoesNotNameTheInstance) {
+TEST_F(RogueBounds, a_refusal_does_not_name_the_instance) {
   Rogue rogue(handle_, [](engine::Hello& hello) { hello.to = {}; });
   EXPECT_EQ(rogue.answer().kind, engine::Hello::Kind::refused);
   EXPECT_EQ(rogue.answer().from, engine::InstanceId{});
 }
 
-TEST_F(RogueBounds, SessionsWithoutStreamsEndWhenThereAreMany) {
+TEST_F(RogueBounds, sessions_without_streams_end_when_there_are_many) {
   const LogCapture log;
   const int before = open_descriptors();
   std::vector<std::unique_ptr<Rogue>> crowd;
@@ -232,7 +232,7 @@ TEST_F(RogueBounds, SessionsWithoutStreamsEndWhenThereAreMany) {
 }
 
 // A message that no frame can describe is the caller's mistake, and ends nothing but itself.
-TEST_F(RogueBounds, AMessageBeyondTheProtocolsBoundIsRefusedAtOnce) {
+TEST_F(RogueBounds, a_message_beyond_the_protocols_bound_is_refused_at_once) {
   std::byte byte{};
   const auto request = ends_.send->post(&byte, (std::size_t{1} << 40) + 1);
   ASSERT_FALSE(request.ok());
@@ -241,7 +241,7 @@ TEST_F(RogueBounds, AMessageBeyondTheProtocolsBoundIsRefusedAtOnce) {
   EXPECT_NE(request.status().message().find("1099511627777"), std::string::npos) << request.status().message();
 }
 
-TEST(Handshakes, AConnectionResetMeanwhileIsThePeersDoing) {
+TEST(Handshakes, a_connection_reset_meanwhile_is_a_remote_error) {
   OwnedFd door(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in here{};
   here.sin_family = AF_INET;

@@ -31,7 +31,7 @@ std::vector<std::string> rails(const Engine& engine) {
 
 using Rails = std::vector<std::string>;
 
-TEST(Shm, CarriesMessagesOfEverySizeBothWays) {
+TEST(Shm, messages_of_every_size_go_both_ways) {
   const auto a = start_engine(shm()), b = start_engine(shm());
   ASSERT_TRUE(a && b);
   Ends there = join(*a, *b), back = join(*b, *a);
@@ -45,7 +45,7 @@ TEST(Shm, CarriesMessagesOfEverySizeBothWays) {
   EXPECT_EQ(rails(*b), Rails{"shm"});
 }
 
-TEST(Shm, IsOffUnlessBothEndsHaveItOn) {
+TEST(Shm, is_off_unless_both_ends_have_it_on) {
   for (const auto& [first, second] : {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
     const auto a = start_engine(shm(first)), b = start_engine(shm(second));
     ASSERT_TRUE(a && b);
@@ -57,7 +57,7 @@ TEST(Shm, IsOffUnlessBothEndsHaveItOn) {
   EXPECT_FALSE(Config().shm.has_value());
 }
 
-TEST(Shm, AnEngineTalksToItself) {
+TEST(Shm, an_engine_reaches_itself) {
   const auto a = start_engine(shm());
   ASSERT_TRUE(a);
   Ends ends = join(*a, *a);
@@ -66,7 +66,7 @@ TEST(Shm, AnEngineTalksToItself) {
   EXPECT_EQ(rails(*a), (Rails{"shm", "shm"})) << "two halves";
 }
 
-TEST(Shm, DialsThatCrossMakeOneSession) {
+TEST(Shm, crossing_dials_make_one_session) {
   for (int round = 0; round < 20; ++round) {
     const auto a = start_engine(shm()), b = start_engine(shm());
     ASSERT_TRUE(a && b);
@@ -84,7 +84,7 @@ TEST(Shm, DialsThatCrossMakeOneSession) {
 }
 
 // Neither end's caller polls while it goes: the engines' threads wake each other.
-TEST(Shm, WhatIsPostedAndLeftAloneArrives) {
+TEST(Shm, messages_posted_and_left_alone_arrive) {
   const auto a = start_engine(shm()), b = start_engine(shm());
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);
@@ -104,7 +104,7 @@ TEST(Shm, WhatIsPostedAndLeftAloneArrives) {
 }
 
 // The caller takes its memory back while the peer is in the middle of reading it; other streams go on.
-TEST(Shm, WithdrawnMemoryIsNotWaitedFor) {
+TEST(Shm, withdrawn_memory_is_not_waited_for) {
   const auto a = start_engine(shm()), b = start_engine(shm());
   ASSERT_TRUE(a && b);
   for (int round = 0; round < 50; ++round) {
@@ -126,7 +126,7 @@ TEST(Shm, WithdrawnMemoryIsNotWaitedFor) {
   }
 }
 
-TEST(Shm, BetweenTwoProcesses) {
+TEST(Shm, messages_go_between_two_processes) {
   Forked peer([](Wire& wire) {
     return dial_and(wire, shm(), [&](Engine& engine, SendStream& send) {
       for (int i = 0; i < 40; ++i) {
@@ -151,7 +151,7 @@ TEST(Shm, BetweenTwoProcesses) {
   EXPECT_LT(now() - begin, sooner_than_waiting(900ms)) << "a farewell that nobody answered";
 }
 
-TEST(Shm, AKilledPeerIsAnErrorSoon) {
+TEST(Shm, a_killed_peer_is_an_error_soon) {
   for (const bool polling : {true, false}) {
     Forked peer([](Wire& wire) {
       return dial_and(wire, shm(), [&](Engine&, SendStream& send) {
@@ -180,7 +180,7 @@ TEST(Shm, AKilledPeerIsAnErrorSoon) {
   }
 }
 
-TEST(Shm, AStoppedPeerHoldsUpNoWithdrawal) {
+TEST(Shm, a_stopped_peer_holds_up_no_withdrawal) {
   constexpr int kMessages = 8;  // the last of which is never received
   Forked peer([](Wire& wire) {
     const auto handle = wire.receive<Handle>();
@@ -230,7 +230,7 @@ TEST(Shm, AStoppedPeerHoldsUpNoWithdrawal) {
 }
 
 // What a process forked from a peer keeps open is no sign of life of the peer.
-TEST(Shm, ASleepingChildDoesNotKeepItsParentsLaneOpen) {
+TEST(Shm, a_sleeping_child_does_not_keep_its_parents_lane_open) {
   Forked peer([](Wire& wire) {
     return dial_and(wire, shm(), [&](Engine&, SendStream& send) {
       const pid_t sleeper = fork();
@@ -262,7 +262,7 @@ TEST(Shm, ASleepingChildDoesNotKeepItsParentsLaneOpen) {
   ::kill(*sleeper, SIGKILL);
 }
 
-TEST(Shm, AnotherUserGetsTcp) {
+TEST(Shm, another_user_gets_tcp) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
   Forked peer([](Wire& wire) {
     if (setgid(65534) != 0 || setuid(65534) != 0) return 80;

@@ -1,4 +1,4 @@
-// Strangers come to the port without being a peer: they are shown out in bounded time, while transfers go on.
+// ForeignConnections come to the port without being a peer: they are shown out in bounded time, while transfers go on.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ sockaddr_in door_of(const Handle& handle) {
   return address;
 }
 
-class Strangers : public testing::Test {
+class ForeignConnections : public testing::Test {
  protected:
   void SetUp() override {
     a_ = start_engine();
@@ -80,7 +80,7 @@ class Strangers : public testing::Test {
   sockaddr_in door_{};
 };
 
-TEST_F(Strangers, WhoSpeakHttp) {
+TEST_F(ForeignConnections, an_http_request_is_closed) {
   OwnedFd fd = probe();
   ASSERT_TRUE(fd);
   const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n";
@@ -89,7 +89,7 @@ TEST_F(Strangers, WhoSpeakHttp) {
   EXPECT_TRUE(shown_out(fd.get(), deadline(std::chrono::seconds(8))));
 }
 
-TEST_F(Strangers, WhoSpeakNonsense) {
+TEST_F(ForeignConnections, connections_that_send_noise_are_closed) {
   std::vector<OwnedFd> fds;
   for (unsigned i = 0; i < 50; ++i) {
     fds.push_back(probe());
@@ -101,7 +101,7 @@ TEST_F(Strangers, WhoSpeakNonsense) {
   for (const OwnedFd& fd : fds) EXPECT_TRUE(shown_out(fd.get(), deadline(std::chrono::seconds(8))));
 }
 
-TEST_F(Strangers, WhoAreSilentOrStopInTheMiddle) {
+TEST_F(ForeignConnections, connections_that_fall_silent_are_closed) {
   OwnedFd silent = probe(), half = probe();
   ASSERT_TRUE(silent && half);
   const std::string magic = "LKEAWEV1";
@@ -111,7 +111,7 @@ TEST_F(Strangers, WhoAreSilentOrStopInTheMiddle) {
   EXPECT_TRUE(shown_out(half.get(), deadline(std::chrono::seconds(8))));
 }
 
-TEST_F(Strangers, WhoComeAndGoByTheThousand) {
+TEST_F(ForeignConnections, thousands_that_come_and_go_disturb_no_peer) {
   int let_in = 0;
   std::thread crowd([&] {
     for (int i = 0; i < 4000; ++i) let_in += bool(probe());
@@ -129,7 +129,7 @@ TEST_F(Strangers, WhoComeAndGoByTheThousand) {
 }
 
 // More silent ones than handshakes may be under way at once: who is a peer still gets in at once.
-TEST_F(Strangers, WhoFillTheRoomDoNotKeepPeersOut) {
+TEST_F(ForeignConnections, silent_ones_that_fill_the_room_keep_no_peer_out) {
   const rlim_t needed = 4000;  // both ends of each are ours
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);

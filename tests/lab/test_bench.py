@@ -88,7 +88,7 @@ class Values(unittest.TestCase):
         self.assertEqual(median([{"8": 1, "16": 5}, {"8": 3}, {"8": 2}]), {"8": 2})
         self.assertEqual(median([1.0, 9.0, 2.0]), 2.0)
 
-    def test_pairs_are_ratios_and_a_bound_is_kept_by_the_end_of_their_interval(self) -> None:
+    def test_of_pairs__returns_the_ratios_with_their_interval(self) -> None:
         ours, before = [9.0, 10.0, 11.0, 20.0], [10.0, 10.0, 10.0, 20.0]
         found = of_pairs(ours, before)
         self.assertEqual((found["median"], found["samples"]), (1.0, [0.9, 1.0, 1.1, 1.0]))
@@ -172,20 +172,20 @@ class Acceptance(unittest.TestCase):
         with self.assertRaisesRegex(LookupError, "no 'A9' in acceptance.json; it has A1, A2, .*--list"):
             acceptance.choose(cases, ["A9"])
 
-    def test_a_side_may_have_an_environment_or_another_commits_plugin(self) -> None:
+    def test_a_side_may_name_an_environment_and_a_commits_plugin(self) -> None:
         argv = command(["net_perf@5ee1e55", "--both"], Path("bin"), {"RAILWEAVE_CHECKSUM": "1"})
         self.assertEqual(argv[:4], ["env", "RAILWEAVE_CHECKSUM=1", "bin/net_perf", "--plugin"])
         self.assertRegex(argv[4], "/build/commits/5ee1e55/.*/libnccl-net-railweave.so$")
         self.assertEqual(argv[5:], ["--both"])
         self.assertIn("tools/build-commit 5ee1e55 railweave_net", missing("net_perf@5ee1e55", Path("bin")))
 
-    def test_of_another_commit_a_program_of_collectives_is_run_itself(self) -> None:
+    def test_a_collective_program_at_a_commit_is_its_own_binary(self) -> None:
         argv = command(["all_reduce_perf@5ee1e55", "-n", "4"], Path("bin"))
         self.assertRegex(argv[0], "/build/commits/5ee1e55/.*/bin/all_reduce_perf$")
         self.assertEqual(argv[1:], ["-n", "4"])
         self.assertIn("tools/build-commit 5ee1e55 all_reduce_perf", missing("all_reduce_perf@5ee1e55", Path("bin")))
 
-    def test_what_counts_instructions_says_that_valgrind_is_not_there(self) -> None:
+    def test_instructions_perf_names_valgrind_where_it_is_missing(self) -> None:
         with mock.patch("bench.programs.shutil.which", return_value=None):
             self.assertIn("valgrind", missing("instructions_perf", Path("bin")) or "")
 
@@ -212,7 +212,7 @@ class Acceptance(unittest.TestCase):
         with self.assertRaises(KeyError):
             rows.expanded({**entry, "what": "$none"}, {"some": [{"name": "one", "lab": []}]})
 
-    def test_a_case_is_skipped_where_a_skip_holds_whatever_its_checks_say(self) -> None:
+    def test_a_skip_that_holds_outweighs_the_checks(self) -> None:
         case = acceptance.choose(acceptance.load(), ["F2"])[0]
         good = {"ours_p50_us": 1200, "ours_p99_us": 2500, "raw_p99_us": 10000, "raw_gbps": 0.95, "ours_failed": 0,
                 "raw_failed": 0}
@@ -228,7 +228,7 @@ class Acceptance(unittest.TestCase):
             self.assertEqual(outcome.verdict, verdict, figures)
             self.assertEqual("busy: 0." in outcome.reason, verdict == "SKIP", outcome.reason)
 
-    def test_a_skip_that_names_no_value_is_told_when_the_file_is_read(self) -> None:
+    def test_a_skip_by_an_unknown_value_is_an_error_at_load(self) -> None:
         entry = {"id": "F2", "case": "x", "what": "", "sides": {"ours": {}},
                  "values": {"x": {"side": "ours", "path": "x"}},
                  "skip": [{"name": "", "formula": "y", "bound": ">= 0.7"}]}
@@ -241,7 +241,7 @@ class Acceptance(unittest.TestCase):
                  for step in measure.steps(case, Path("bin"), {"ours": range(2), "raw": range(3, 6)}, Path("key"))]
         self.assertEqual(names, ["ours-0", "raw-3", "ours-1", "raw-4", "raw-5"])
 
-    def test_a_side_with_a_key_has_the_case_s_own_and_the_others_have_none(self) -> None:
+    def test_only_a_side_with_a_key_gets_the_key_of_its_case(self) -> None:
         case = acceptance.choose(acceptance.load(), ["R4/encryption"])[0]
         encrypted, clear = measure.steps(case, Path("bin"), {"encrypted": range(1), "clear": range(1)}, Path("/a/key"))
         self.assertEqual(encrypted["argv"][:3], ["env", "RAILWEAVE_ENCRYPT=1", "RAILWEAVE_KEY_FILE=/a/key"])
@@ -276,12 +276,12 @@ class Pooled(unittest.TestCase):
         self.assertEqual([self.pool(self.kRuns, take=take) for take in ("max", "min", "sum")], [5, 1, 11])
         self.assertEqual(pooled.value({"side": "ours", "path": "s.x", "take": "max"}, self.kRuns)["at"], "x5")
 
-    def test_of_sixty_the_worst_is_the_99th_percentile_and_of_two_hundred_the_third(self) -> None:
+    def test_the_99th_percentile_of_60_100_and_200_runs(self) -> None:
         for count, expected in ((60, 59), (100, 98), (200, 197)):
             runs = [({"name": str(x)}, {"ours": [{"s": {"x": x}}]}) for x in range(count)]
             self.assertEqual(self.pool(runs, take="p99"), expected)
 
-    def test_cases_that_failed_to_run_are_left_out_and_none_at_all_is_no_figure(self) -> None:
+    def test_failed_cases_are_left_out_and_none_left_is_no_figure(self) -> None:
         self.assertEqual(self.pool([*self.kRuns, ({"name": "y", "told": True}, {})], take="sum"), 11)
         with self.assertRaises(NoValue):
             self.pool([({}, {})], take="sum")

@@ -57,7 +57,7 @@ class Hosts(CollectiveTest):
         outcome = in_lab(_RAILS, ["unshare", "-m", "sh", "-c", meet, "sh", *_command("all_reduce_perf", 1)])
         self.assert_right(outcome, "all_reduce_perf", 2)
 
-    def test_two_level_sends_between_hosts_what_one_rank_of_each_would(self) -> None:
+    def test_two_level_sends_one_ranks_bytes_between_hosts(self) -> None:
         outcome = in_lab(_RAILS, ["env", "RAILWEAVE_ALGO=two_level", *_command("all_reduce_perf", 8), "-t", "2"])
         self.assert_right(outcome, "all_reduce_perf", 4)
         operations = 2 * (_ITERATIONS + 1) + 4  # out of place and in place, warm-up, and the checked ones

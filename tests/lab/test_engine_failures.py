@@ -98,10 +98,10 @@ class LostRail(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         self.assertGreater(outcome.result["seconds"], 4, f"nothing was lost: {outcome}")
 
-    def test_one_has_another_address_for_a_while_where_lanes_are_taken(self) -> None:
+    def test_one_has_another_address_for_a_while_at_the_acceptor(self) -> None:
         self.renumbered(1)
 
-    def test_one_has_another_address_for_a_while_where_lanes_are_dialled(self) -> None:
+    def test_one_has_another_address_for_a_while_at_the_dialler(self) -> None:
         self.renumbered(0)
 
     def test_the_address_of_one_moves_to_the_other(self) -> None:
@@ -123,7 +123,7 @@ class LostRail(EngineTest):
                                 "$RWLAB_PROGRAM set --host 1 --nic 2 --reset", "--shape", "switch")
         self.assertTrue(any("gave it up" in said for said in outcome.warnings(1)), str(outcome))
 
-    def test_a_firewall_refuses_on_one_rail_and_the_other_is_reset_at_once(self) -> None:
+    def test_a_firewall_refuses_on_one_as_the_other_is_reset(self) -> None:
         """The lanes of both went together, so a refusal by one may be the peer's word. The other one is asked, too."""
         refuse = ("nft 'add table inet f; add chain inet f c { type filter hook input priority 0; }; "
                   "add rule inet f c iifname eth2 meta l4proto tcp reject with tcp reset'")
@@ -277,7 +277,7 @@ class ReturningRail(EngineTest):
 class StandIn(EngineTest):
     """All NICs on one switch: a lost pair is stood in for by the rails that are left, until it is back."""
 
-    def test_retires_when_the_home_pair_is_back(self) -> None:
+    def test_retires_when_the_primary_pair_is_back(self) -> None:
         outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared", "--shape", "switch",
                             "--arp", "strict"], "--duration", "14", "--both", deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2 NCCL_DEBUG=INFO", beside="""
@@ -378,7 +378,7 @@ class OtherInterface(EngineTest):
         self.assertTrue(outcome.values(1, "after"), str(outcome))
         self.assertLess(outcome.carried(1)["zz"][0], 5_000_000, str(outcome))
 
-    def test_a_virtual_one_goes_and_its_address_comes_under_another_name(self) -> None:
+    def test_the_address_of_a_deleted_one_returns_on_a_new_name(self) -> None:
         outcome = self.by_rails_alone(1, f"""
             ip link del vf0; {self.macvlan('vf1')}; ip -n $RWLAB-host0 neigh flush all; sleep 4
             echo after $(cat /sys/class/net/vf1/statistics/tx_bytes)""",
@@ -389,7 +389,7 @@ class OtherInterface(EngineTest):
 
 
 class SlowRail(EngineTest):
-    def test_what_a_rail_holds_that_became_very_slow_goes_by_the_other(self) -> None:
+    def test_bytes_on_a_rail_that_became_very_slow_take_the_other(self) -> None:
         """Without waiting for it: its 64 KiB would take minutes."""
         outcome = net_perf(_TWO, "--bytes", "100M", deadline_s=40,
                            beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --nic 1 --rate 1kbit) &")
@@ -439,7 +439,7 @@ class LostPeer(EngineTest):
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
 
-    def test_a_stopped_rank_is_told_of(self) -> None:
+    def test_a_stopped_rank_and_its_return_are_warned_of(self) -> None:
         """In a warning after five seconds, and when it goes on."""
         outcome = net_perf(_TWO, "--bytes", "100M", "--both", deadline_s=60, beside="[ $RANK = 0 ] || "
                            "(moved eth0 3000000; kill -STOP $pid; sleep 7; kill -CONT $pid) &")

@@ -72,7 +72,7 @@ class Meeting(EngineTest):
         hosts = meeting_by_name('echo "$([ $RANK = 0 ] && echo 127.0.1.1 || echo $MASTER_ADDR) head"')
         self.assert_works(net_perf(_TWO, through=hosts))
 
-    def test_the_other_rank_maps_the_name_to_loopback__and_says_so(self) -> None:
+    def test_the_other_rank_reports_a_name_mapped_to_loopback(self) -> None:
         outcome = net_perf(_TWO, "--patience", "2", through=meeting_by_name('echo "127.0.1.1 head"'))
         self.assertEqual(1, outcome.status, str(outcome))
         for word in ("'head' is 127.0.1.1", "/etc/hosts"):

@@ -17,7 +17,7 @@ class Shortage(EngineTest):
         return net_perf([*_TWO, *lab], "--bytes", size, "--both", deadline_s=90,
                         beside=f"[ $RANK != {victim} ] || (moved eth1 3000000; {what}) &")
 
-    def test_without_descriptors_the_other_rail_goes_on_and_the_lost_one_comes_back_with_them(self) -> None:
+    def test_a_lost_rail_returns_once_there_are_descriptors_again(self) -> None:
         for victim, role in enumerate(("dialler", "acceptor")):
             with self.subTest(without=role):
                 outcome = self.short(victim, "192M", f"""prlimit --pid $pid --nofile=3:; {_RESET}; sleep 1
@@ -29,7 +29,7 @@ class Shortage(EngineTest):
                 self.assertLess(until - without, 1_000_000, str(outcome))  # it was not there meanwhile
                 self.assertGreater(outcome.carried(victim)["eth1"][1] - until, 5_000_000, str(outcome))
 
-    def test_a_rail_that_gets_another_address_in_a_shortage_carries_once_that_is_over(self) -> None:
+    def test_a_rail_readdressed_in_a_shortage_carries_afterwards(self) -> None:
         """Nothing tells of the address again: the engine looks for it by itself."""
         outcome = self.short(1, "256M", """prlimit --pid $pid --nofile=3:
             $RWLAB_PROGRAM set --host 1 --nic 1 --address 10.77.1.77/24

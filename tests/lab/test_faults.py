@@ -44,7 +44,7 @@ class Links(Fault):
             self.assertIn("LOWER_UP", lab.link(1, 1)["flags"])
             self.undone(lab)
 
-    def test_routes_and_ipv6_addresses_that_went_with_a_link_come_back(self) -> None:
+    def test_routes_and_ipv6_addresses_come_back_with_their_link(self) -> None:
         for family in ([], ["--ipv6"]):
             with self.subTest(family=family), OpenLab("--network", "routed", "--routes", "policy", *family) as lab:
                 faults.take_down(*lab.nic(1, 1))
@@ -243,7 +243,7 @@ class Addresses(Fault):
 
 
 class Router(Fault):
-    def test_a_firewall_that_forgets_drops_what_stood_and_passes_what_is_new(self) -> None:
+    def test_a_firewall_that_forgets_drops_old_connections_only(self) -> None:
         with OpenLab("--network", "routed", "--routes", "policy", "--stateful") as lab, lab.listen(1, 1) as listener:
             _, end = lab.dial(1, listener)
             with end, listener.accept()[0] as other:

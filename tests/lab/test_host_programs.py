@@ -35,7 +35,7 @@ class Programs(unittest.TestCase):
         self.assertGreater(found["summary"]["raw_gbps"], 0.3, found)
         self.assertGreater(found["summary"]["share"], 0.3, found)
 
-    def test_share_of_clean_rails_beside_a_bad_one_that_is_good_again(self) -> None:
+    def test_share_of_clean_rails_beside_a_bad_one_that_recovers(self) -> None:
         """Raw TCP of the second round would stand if the rail that is bad in the first were one of its own."""
         found = self.run_in_lab("bench/hosts/share_perf.py", (*_LAB, "--network", "rails"), "--rails", "1",
                                 "--bad", "firewall-one-way", "--rounds", "2", "--settle", "0", "--duration", "2",

@@ -102,7 +102,7 @@ class Expected(unittest.TestCase):
             self.check(1, "arp_ignore", shape, "default", 2, False)
             self.check(2, "", shape, "strict", 0, False)
 
-    def test_a_strict_rp_filter_helps_with_a_subnet_per_rail_and_hurts_in_one_subnet(self) -> None:
+    def test_strict_rp_filter_with_one_and_with_several_subnets(self) -> None:
         self.check(2, "", "subnet-per-rail", "default", 1, False)
         self.check(1, "arp_ignore|rp_filter", "one-subnet", "default", 1, False)
         self.check(1, "rp_filter", "one-subnet", "strict", 1, False)

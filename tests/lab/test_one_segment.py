@@ -23,21 +23,21 @@ class OneSegment(RealHosts):
         self.assert_carries(1, outcome)
         self.assert_warned(outcome, (0, 1), "arp_ignore")
 
-    def test_a_nic_that_is_no_rail_takes_no_connection_of_one_that_is(self) -> None:
+    def test_a_nic_that_is_no_rail_takes_no_connection_of_a_rail(self) -> None:
         """It answers ARP for the rail's address, too; of two answers the first counts."""
         outcome = self.transfer(ONE_SWITCH, seconds=3, setup="export RAILWEAVE_RAILS=eth0")
         self.assert_carries(1, outcome)
         carried = outcome.carried(1)
         self.assertGreater(carried["eth0"][1], 10 * carried["eth1"][1], str(outcome))
 
-    def test_without_ipv6_the_refusal_names_the_setting_that_mends_it(self) -> None:
+    def test_without_ipv6_the_refusal_names_the_setting_to_change(self) -> None:
         """As above, and there is no other way."""
         outcome = net_perf([*ONE_SWITCH, "--disable-ipv6"], "--size", "1M", "--duration", "1", deadline_s=40,
                            setup="export RAILWEAVE_RAILS=eth0")
         self.assertNotEqual(0, outcome.status, str(outcome))
         self.assert_warned(outcome, (0,), "arrived on eth1, which is no rail here", "arp_ignore")
 
-    def test_both_nics_carry_where_one_may_bind_to_addresses_of_others(self) -> None:
+    def test_both_nics_carry_under_ip_nonlocal_bind(self) -> None:
         """Hosts that take over addresses (keepalived, kube-vip) allow it; no address is this host's for that reason."""
         allow = "for v in 4 6; do echo 1 > /proc/sys/net/ipv$v/ip_nonlocal_bind || exit 1; done"
         self.assert_both_carry(self.transfer(ONE_SWITCH, seconds=4, setup=allow))

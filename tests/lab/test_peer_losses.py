@@ -104,7 +104,7 @@ class Judgement(unittest.TestCase):
                     End(8, 1, [(101, "the other rank has gone")])):
             self.assertEqual(1, len(self.judged("kill", [_KILLED, end]).wrong), end)
 
-    def test_a_peer_that_is_stopped_is_warned_of_first_and_told_in_the_end(self) -> None:
+    def test_a_stopped_peer_is_warned_of_and_learns_of_the_loss(self) -> None:
         stopped = _told(7, (108.6, "connection to host1 pid 8 lost: reset"))
         lost = (108.1, "connection to host0 pid 7 lost: its kernel answers")
         found = self.judged("stop-for-ever", [stopped, _told(8, (105.2, "host0 pid 7 has not answered for 5 s"), lost)])

@@ -66,7 +66,7 @@ class Environment(unittest.TestCase):
                          [f"[host{rank}] {rank} =lo 127.0.0.1;127.0.1.1 127.0.0.1" for rank in (0, 1)])
 
 
-    def test_loopback_s_ports_are_none_that_an_outgoing_connection_may_have(self) -> None:
+    def test_loopback_ports_are_below_those_of_outgoing_connections(self) -> None:
         first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
         done = lab("run", "--loopback", "--hosts", "1", "--", "sh", "-c", "echo port $MASTER_PORT")
         port = int(done.stdout.split("port ")[1])

@@ -99,7 +99,7 @@ class Hosts(unittest.TestCase):
 
 
 class ByWhichNic(unittest.TestCase):
-    def test_default_arp_on_one_switch_brings_both_addresses_to_one_nic(self) -> None:
+    def test_default_arp_may_bring_both_addresses_to_one_nic(self) -> None:
         """Strict ARP brings each address to its NIC. With the default both addresses' packets may take one NIC:
         which, is chance."""
         def brought(*options: str) -> list[int]:

@@ -113,7 +113,7 @@ class Plans(unittest.TestCase):
         plan = make_plan(make_spec(2, "2", network="routed", routes="policy"), "x")
         self.assertEqual(plan.hosts[1].nics[1].rules, ["from 10.129.1.2 table 102"])
 
-    def test_a_pod_has_two_default_routes_and_its_uplinks_in_its_node(self) -> None:
+    def test_a_pod_has_two_default_routes_and_uplinks_in_its_node(self) -> None:
         plan = make_plan(make_spec(2, "2", pods=True), "x")
         pod = plan.hosts[1]
         self.assertEqual([nic.name for nic in pod.nics], ["net1", "net2"])

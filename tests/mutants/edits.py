@@ -1,11 +1,10 @@
-"""Edits of a mutant: text to remove, wherever the tree has it, and the text to put in its place.
-tests/mutants/run shows their form.
+"""Edits of a mutant: text to remove, wherever the tree has it, and its replacement. tests/mutants/run shows their form.
 
-The old text must be in the files under SEARCHED exactly once, whole lines or part of one. White space in it stands for
-any white space of the tree, so that neither indentation nor line breaks matter. The new text begins where the old text
-began. Further lines of the new text are indented as the line is in which the old text begins, and by as much more as
-they are in the mutant's file. Where nothing is put, lines that hold nothing but the old text go, too. All edits are
-looked for in the unchanged tree."""
+The old text must be in the files under SEARCHED exactly once, as whole lines or part of one. White space in it matches
+any white space of the tree, so indentation and line breaks do not matter. The new text begins where the old text began.
+Further lines of the new text get the indentation of the line in which the old text begins, plus their own in the
+mutant's file. If the replacement is empty, lines with nothing but the old text disappear. All edits are searched for in
+the unchanged tree."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ DELIMITER = re.compile(r"^(<<<< remove|==== put|>>>>)$", re.M)
 
 
 class EditError(Exception):
-    """A mutant that cannot be applied. Begins with NAME.mutant:LINE, says what is wrong and what to do."""
+    """A mutant cannot be applied. The message begins with NAME.mutant:LINE and has the error and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Mutant:
 
 
 def parse(path):
-    """The mutant that the file describes. EditError where the file has another form."""
+    """Returns the mutant that the file describes. Raises EditError if the file has another form."""
     text = path.read_text()
     pitfall, test = re.search(r"^Pitfall: (.+)$", text, re.M), re.search(r"^Test: (\S+) (\S+)$", text, re.M)
     if not pitfall or not test:
@@ -65,18 +64,18 @@ def parse(path):
 
 
 def read_tree(root):
-    """Text of each file under SEARCHED, by its path from the root."""
+    """Returns the text of each file under SEARCHED, by its path from the root."""
     texts = {}
     for path in sorted(p for folder in SEARCHED for p in (root / folder).rglob("*") if p.is_file()):
         try:
             texts[str(path.relative_to(root))] = path.read_bytes().decode()
         except UnicodeDecodeError:
-            continue  # a picture, or what Python compiled
+            continue  # a picture, or a file compiled by Python
     return texts
 
 
 def find(edit, texts):
-    """Places of the old text: (path, first, end)."""
+    """Returns the places of the old text: (path, first, end)."""
     pattern = re.compile(r"\s+".join(map(re.escape, edit.removed.split())))
     return [(name, *match.span()) for name, text in texts.items() for match in pattern.finditer(text)]
 
@@ -97,7 +96,7 @@ def indentation(line):
 
 
 def replacement(text, first, end, edit):
-    """(first, end, new) of what goes and what comes, for the old text at [first, end)."""
+    """Returns (first, end, new): the range to replace and its new text, for the old text at [first, end)."""
     line_first = text.rfind("\n", 0, first) + 1
     line_end = (text.find("\n", end) + 1 or len(text) + 1) - 1
     if not edit.put.strip() and not (text[line_first:first] + text[end:line_end]).strip():
@@ -109,8 +108,8 @@ def replacement(text, first, end, edit):
 
 
 def mutate(mutant, texts):
-    """Changed files only: their new text, by path. EditError where the tree has an old text not once,
-    or two edits overlap."""
+    """Returns the new text of changed files only, by path. Raises EditError unless the tree has each old text once, or
+    if two edits overlap."""
     replacements = {}
     for edit in mutant.edits:
         name, first, end = find_once(mutant, edit, texts)
@@ -132,7 +131,7 @@ def write(root, texts):
 
 
 def apply(root, mutant):
-    """Changes the tree. Returns what undo() needs. EditError: nothing is changed."""
+    """Changes the tree. Returns the argument of undo(). Raises EditError; then nothing is changed."""
     texts = read_tree(root)
     changed = mutate(mutant, texts)
     write(root, changed)
@@ -140,12 +139,12 @@ def apply(root, mutant):
 
 
 def undo(root, applied):
-    """The changed files have the bytes again that they had before apply()."""
+    """Gives the changed files the bytes that they had before apply()."""
     write(root, applied)
 
 
 def problems(root, paths):
-    """Why mutants do not apply to the tree, a line each."""
+    """Yields a line for each mutant that does not apply to the tree."""
     texts = read_tree(root)
     for path in paths:
         try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A mutant's edits find their text once or say why not, change what they should, and are undone to the byte."""
+"""Edits of a mutant find their text once or report why not, change the right text, and are undone to the byte."""
 
 import sys
 import tempfile
@@ -34,7 +34,7 @@ class EditsTest(unittest.TestCase):
         return edits.parse(path)
 
     def expect(self, before, pairs, after):
-        """The edits make `after` of the file `before`, and undo() makes `before` of it again."""
+        """Asserts that the edits turn `before` into `after`, and that undo() restores `before`."""
         self.write({"plugin/a.cc": before})
         applied = edits.apply(self.root, self.mutant(*pairs))
         self.assertEqual((self.root / "plugin/a.cc").read_bytes().decode(), after)
@@ -42,7 +42,7 @@ class EditsTest(unittest.TestCase):
         self.assertEqual((self.root / "plugin/a.cc").read_bytes().decode(), before)
 
     def refuse(self, files, pairs, pattern):
-        """The edits do not apply for this reason, and change nothing."""
+        """Asserts that the edits do not apply for this reason, and change nothing."""
         self.write(files)
         with self.assertRaisesRegex(edits.EditError, pattern):
             edits.apply(self.root, self.mutant(*pairs))

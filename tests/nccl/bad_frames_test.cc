@@ -129,7 +129,7 @@ class BadFrame : public testing::Test {
   }
 };
 
-TEST_F(BadFrame, OfAnImpossibleLength) {
+TEST_F(BadFrame, an_impossible_length_ends_its_session_alone) {
   expect_one_warning(
       [](Rogue& rogue) {
         return rogue.bytes_of(protocol::SegmentFrame{.length = protocol::kSegmentBytesMax + 1, .size = 1 << 30});
@@ -137,7 +137,7 @@ TEST_F(BadFrame, OfAnImpossibleLength) {
       "segment of 262145 bytes");
 }
 
-TEST_F(BadFrame, OfALengthBeyondItsReceive) {
+TEST_F(BadFrame, a_length_beyond_its_receive_ends_its_session_alone) {
   expect_one_warning(
       [](Rogue& rogue) {
         return rogue.bytes_of(protocol::SegmentFrame{.length = 4096, .offset = 1 << 20, .size = 4096});
@@ -145,17 +145,17 @@ TEST_F(BadFrame, OfALengthBeyondItsReceive) {
       "outside its message");
 }
 
-TEST_F(BadFrame, OfAnUnknownStream) {
+TEST_F(BadFrame, an_unknown_stream_ends_its_session_alone) {
   expect_one_warning(
       [](Rogue& rogue) { return rogue.bytes_of(protocol::SegmentFrame{.stream = 999, .length = 16, .size = 16}); },
       "stream 999, which was never opened");
 }
 
-TEST_F(BadFrame, OfAnUnknownType) {
+TEST_F(BadFrame, an_unknown_type_ends_its_session_alone) {
   expect_one_warning([](Rogue& rogue) { return rogue.bytes_of({.type = FrameType(200)}); }, "type 200");
 }
 
-TEST_F(BadFrame, WithADamagedHeader) {
+TEST_F(BadFrame, a_damaged_header_ends_its_session_alone) {
   expect_one_warning(
       [](Rogue& rogue) {
         FrameBytes bytes = rogue.bytes_of({.type = FrameType::keep});

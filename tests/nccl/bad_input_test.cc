@@ -51,7 +51,7 @@ class BadHandle : public testing::Test {
   HandleBytes handle_{};
 };
 
-TEST_F(BadHandle, AnyFlippedByteIsFound) {
+TEST_F(BadHandle, any_flipped_byte_is_refused) {
   for (std::size_t at = 0; at < kFixedBytes; ++at) {
     clear_captured_log();
     HandleBytes damaged = handle_;
@@ -62,7 +62,7 @@ TEST_F(BadHandle, AnyFlippedByteIsFound) {
   }
 }
 
-TEST_F(BadHandle, OfAnotherPlugin) {
+TEST_F(BadHandle, another_plugins_handle_is_refused) {
   HandleBytes socket_like{};
   for (std::size_t i = 0; i < socket_like.size(); ++i) socket_like[i] = static_cast<unsigned char>(i * 7);
   std::memset(&socket_like[kFixedBytes], 0, socket_like.size() - kFixedBytes);
@@ -70,12 +70,12 @@ TEST_F(BadHandle, OfAnotherPlugin) {
   EXPECT_TRUE(contains(warnings_text(), "not Railweave's")) << warnings_text();
 }
 
-TEST_F(BadHandle, Empty) {
+TEST_F(BadHandle, an_empty_handle_is_refused) {
   EXPECT_EQ(connect(HandleBytes{}), abi::kInvalidUsage);
   EXPECT_EQ(captured_warnings().size(), 1u);
 }
 
-TEST_F(BadHandle, Truncated) {
+TEST_F(BadHandle, a_truncated_handle_is_refused) {
   for (const std::size_t kept : {4u, 28u, 40u, 60u, 111u}) {
     HandleBytes cut = handle_;
     std::memset(&cut[kept], 0, cut.size() - kept);
@@ -84,20 +84,20 @@ TEST_F(BadHandle, Truncated) {
   }
 }
 
-TEST_F(BadHandle, OfAnotherVersion) {
+TEST_F(BadHandle, another_version_is_refused) {
   HandleBytes other = handle_;
   other[4] = static_cast<unsigned char>(other[4] + 1);
   EXPECT_EQ(connect(other), abi::kInvalidUsage);
   EXPECT_TRUE(contains(warnings_text(), "version")) << warnings_text();
 }
 
-TEST_F(BadHandle, OfAListenerThatIsGone) {
+TEST_F(BadHandle, a_listener_that_is_gone_is_a_remote_error) {
   ASSERT_EQ(net_->close_listen(listener_), abi::kSuccess);
   EXPECT_EQ(connect(handle_), abi::kRemoteError);
   EXPECT_EQ(captured_warnings().size(), 1u) << warnings_text();
 }
 
-TEST_F(BadHandle, OfAProcessThatIsGone) {
+TEST_F(BadHandle, a_process_that_is_gone_is_a_remote_error) {
   Peer peer("listen_and_leave", "");
   const std::string bytes = peer.channel().receive();
   peer.expect_exit();
@@ -115,7 +115,7 @@ struct BadVariable {
 
 class BadEnvironment : public testing::TestWithParam<BadVariable> {};
 
-TEST_P(BadEnvironment, InitSaysWhatIsWrong) {
+TEST_P(BadEnvironment, init__says_what_is_wrong) {
   const Description d = describe_plugin(11, GetParam().environment);
   EXPECT_EQ(d.init_result, abi::kInvalidUsage);
   ASSERT_EQ(d.warnings.size(), 1u) << testing::PrintToString(d.warnings);
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadVariable{"family", {"NCCL_SOCKET_FAMILY=AF_IPX"}, {"NCCL_SOCKET_FAMILY", "AF_IPX"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Exhausted, NoDescriptorsLeftAtInit) {
+TEST(Exhausted, init__without_descriptors_is_a_system_error) {
   if (RW_SANITIZED) GTEST_SKIP() << "a sanitizer needs descriptors of its own to judge a pointer";
   Peer peer("init_without_descriptors", "");
   const std::string answer = peer.channel().receive();
@@ -150,7 +150,7 @@ TEST(Exhausted, NoDescriptorsLeftAtInit) {
 }
 
 // Traffic between two ranks while strangers are at the doors; it must stay right, and the engine unmoved.
-class Strangers : public testing::Test {
+class ForeignConnections : public testing::Test {
  protected:
   void SetUp() override { clear_captured_log(); }
 
@@ -182,7 +182,7 @@ class Strangers : public testing::Test {
   }
 };
 
-TEST_F(Strangers, RandomBytes) {
+TEST_F(ForeignConnections, random_bytes_disturb_no_traffic) {
   std::string noise(4096, '\0');
   std::uint32_t state = 12345;
   with_traffic([&](const sockaddr_in& port) {
@@ -193,11 +193,11 @@ TEST_F(Strangers, RandomBytes) {
   });
 }
 
-TEST_F(Strangers, Http) {
+TEST_F(ForeignConnections, http_requests_disturb_no_traffic) {
   with_traffic([](const sockaddr_in& port) { say(port, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); });
 }
 
-TEST_F(Strangers, SilenceAndHalfOpen) {
+TEST_F(ForeignConnections, silent_and_half_open_ones_disturb_no_traffic) {
   std::vector<OwnedFd> silent;
   with_traffic([&](const sockaddr_in& port) {
     for (int i = 0; i < 20; ++i) silent.push_back(probe(port));
@@ -205,14 +205,14 @@ TEST_F(Strangers, SilenceAndHalfOpen) {
   });
 }
 
-TEST_F(Strangers, ThousandsOfConnects) {
+TEST_F(ForeignConnections, thousands_of_connects_disturb_no_traffic) {
   with_traffic([](const sockaddr_in& port) {
     for (int i = 0; i < 2000; ++i) probe(port);
   });
 }
 
 // A client that never speaks is shown out.
-TEST_F(Strangers, ASilentClientIsShownOut) {
+TEST_F(ForeignConnections, a_silent_client_is_closed) {
   Pair pair(traffic());
   const OwnedFd fd = probe(own_listening_ports().at(0));
   ASSERT_TRUE(bool(fd));

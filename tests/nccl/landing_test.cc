@@ -50,7 +50,7 @@ std::size_t lines_torn(std::byte* landing, Word step, const std::atomic<bool>& s
 
 class Landing : public testing::TestWithParam<int> {};
 
-TEST_P(Landing, AFlagIsNeverSeenBeforeItsData) {
+TEST_P(Landing, a_flag_is_never_seen_before_its_data) {
   if (RW_SANITIZED) GTEST_SKIP() << "the reader races with the kernel's writes by design";
   clear_captured_log();
   const Scenario scenario{.version = GetParam(), .messages = 0, .slot_bytes = kSlotBytes, .depth = 1};

@@ -11,7 +11,7 @@ namespace {
 class Leaving : public testing::TestWithParam<int> {};
 
 // The other process posts a window each way and makes no call before ours are done: our requests must not notice.
-TEST_P(Leaving, APeerThatStopsCallingHoldsNobodyUp) {
+TEST_P(Leaving, a_peer_that_stops_calling_holds_up_no_request) {
   clear_captured_log();
   const Scenario scenario{
       .version = GetParam(), .comms = 2, .both_ways = true, .messages = 4, .slot_bytes = 1 * MiB, .depth = 4};
@@ -66,8 +66,8 @@ void leave_many_times(int version, bool peer_sends) {
   peer.expect_exit();
 }
 
-TEST_P(Leaving, AReceiverMayExitRightAfterItsLastTest) { leave_many_times(GetParam(), false); }
-TEST_P(Leaving, ASenderMayExitRightAfterItsLastTest) { leave_many_times(GetParam(), true); }
+TEST_P(Leaving, a_receiver_may_exit_right_after_its_last_test) { leave_many_times(GetParam(), false); }
+TEST_P(Leaving, a_sender_may_exit_right_after_its_last_test) { leave_many_times(GetParam(), true); }
 
 INSTANTIATE_TEST_SUITE_P(, Leaving, testing::Values(6, 11, 12), version_name);
 

@@ -49,7 +49,7 @@ bool settles_at(int count, const char* directory) {
   return entries_in(directory) == count;
 }
 
-TEST(SharedObject, NeedsOnlyTheCLibrary) {
+TEST(SharedObject, needs_only_the_c_library) {
   if (RW_SANITIZED) GTEST_SKIP() << "a sanitizer brings its own libraries";
   const std::set<std::string> allowed{"libc.so.6",
                                       "libm.so.6",
@@ -63,7 +63,7 @@ TEST(SharedObject, NeedsOnlyTheCLibrary) {
   for (const std::string& library : needed) EXPECT_TRUE(allowed.count(library)) << library;
 }
 
-TEST(SharedObject, ShowsOnlyNcclsSymbols) {
+TEST(SharedObject, exports_only_nccls_symbols) {
   std::set<std::string> expected, found;
   for (int version = abi::kOldestVersion; version <= abi::kNewestVersion; ++version)
     expected.insert(any_net::symbol_of(version));
@@ -72,13 +72,13 @@ TEST(SharedObject, ShowsOnlyNcclsSymbols) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(SharedObject, IsBoundAtLoadAndNeverUnmapped) {
+TEST(SharedObject, is_bound_at_load_and_never_unmapped) {
   const std::string dynamic = output_of("readelf -d " + options().plugin);
   EXPECT_NE(dynamic.find("NODELETE"), std::string::npos);
   EXPECT_NE(dynamic.find("NOW"), std::string::npos);
 }
 
-TEST(SharedObject, IsNamedAsNcclSelectsIt) {
+TEST(SharedObject, is_named_as_nccl_selects_it) {
   const Library library(options().plugin);
   for (int version = abi::kOldestVersion; version <= abi::kNewestVersion; ++version)
     EXPECT_STREQ(library.net(version)->name(), "Railweave");
@@ -90,7 +90,7 @@ TEST(SharedObject, IsNamedAsNcclSelectsIt) {
 
 class SharedObjectOf : public testing::TestWithParam<int> {};
 
-TEST_P(SharedObjectOf, LoadsAndUnloadsTwice) {
+TEST_P(SharedObjectOf, loads_and_unloads_twice) {
   clear_captured_log();
   for (int round = 0; round < 2; ++round) {
     const Library library(options().plugin);
@@ -105,7 +105,7 @@ TEST_P(SharedObjectOf, LoadsAndUnloadsTwice) {
   EXPECT_EQ(warnings_text(), "");
 }
 
-TEST_P(SharedObjectOf, TheLastFinalizeLeavesNoThreadAndNoDescriptor) {
+TEST_P(SharedObjectOf, the_last_finalize_leaves_no_thread_and_no_descriptor) {
   const Library library(options().plugin);
   const auto net = library.net(GetParam());
   if (!net->has_context()) GTEST_SKIP() << "this version has no finalize";
@@ -122,7 +122,7 @@ TEST_P(SharedObjectOf, TheLastFinalizeLeavesNoThreadAndNoDescriptor) {
   EXPECT_TRUE(settles_at(descriptors, "/proc/self/fd")) << entries_in("/proc/self/fd") << " instead of " << descriptors;
 }
 
-TEST_P(SharedObjectOf, SaysNothingButThroughTheLogger) {
+TEST_P(SharedObjectOf, says_nothing_but_through_the_logger) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   clear_captured_log();

@@ -39,7 +39,7 @@ void expect_sane(const Properties& p, int dev, int version) {
   EXPECT_EQ(p.vdevice_members, members);
 }
 
-TEST_P(PropertiesOf, FillEveryMember) {
+TEST_P(PropertiesOf, fill_every_member) {
   for (const char* model : {"RAILWEAVE_DEVICES=aggregate", "RAILWEAVE_DEVICES=rails"}) {
     const Description description = describe_plugin(GetParam(), {model});
     ASSERT_EQ(description.init_result, abi::kSuccess) << (description.warnings.empty() ? "" : description.warnings[0]);
@@ -57,7 +57,7 @@ TEST_P(PropertiesOf, FillEveryMember) {
 
 INSTANTIATE_TEST_SUITE_P(, PropertiesOf, all_versions(), version_name);
 
-TEST(Banner, OneLineNamesTheRailsAndOverridesAreToldOnce) {
+TEST(Banner, one_line_names_the_rails_and_overrides_are_logged_once) {
   const Description d = describe_plugin(11, {"RAILWEAVE_EAGER_LIMIT=8192"});
   ASSERT_EQ(d.init_result, abi::kSuccess);
   int banners = 0;

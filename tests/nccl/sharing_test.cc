@@ -68,14 +68,14 @@ int sockets_with(int version, int comms) {
   return sockets;
 }
 
-TEST_P(Sharing, SixtyFourCommsUseNoMoreSocketsThanOne) {
+TEST_P(Sharing, many_comms_use_no_more_sockets_than_one) {
   const int with_one = sockets_with(GetParam(), 1);
   EXPECT_EQ(sockets_with(GetParam(), 32), with_one) << "32 each way";
   EXPECT_EQ(warnings_text(), "");
 }
 
 // The sender of the next operation may be ahead of its receiver: what it posts waits at the sender.
-TEST_P(Sharing, SendsWithoutAReceiveCostNoMemory) {
+TEST_P(Sharing, sends_without_a_receive_cost_no_memory) {
   const Scenario scenario{.version = GetParam(), .comms = 8, .messages = 8, .slot_bytes = 2 * MiB, .depth = 8};
   Pair pair(scenario);
   for (auto& flow : pair.first->sends()) flow->post_window();
@@ -94,7 +94,7 @@ TEST_P(Sharing, SendsWithoutAReceiveCostNoMemory) {
   EXPECT_EQ(warnings_text(), "");
 }
 
-TEST_P(Sharing, ACommWithoutAReceiveHoldsNoOtherUp) {
+TEST_P(Sharing, a_comm_without_a_receive_holds_up_no_other) {
   const Scenario scenario{.version = GetParam(), .comms = 3, .messages = 64, .slot_bytes = 1 * MiB, .depth = 8};
   Pair pair(scenario);
   pair.first->sends()[0]->post_window();  // large, and never received

@@ -50,7 +50,7 @@ class Teardown : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(Teardown, DeregMrAtTheReceiverLeavesItsMemoryAlone) {
+TEST_P(Teardown, dereg_mr__at_the_receiver_leaves_its_memory_alone) {
   Pair pair(two_comms(2), two_comms(4));
   to_the_middle(pair);
   RecvFlow& aborted = *pair.second->receives()[0];
@@ -62,7 +62,7 @@ TEST_P(Teardown, DeregMrAtTheReceiverLeavesItsMemoryAlone) {
   expect_no_fault();
 }
 
-TEST_P(Teardown, DeregMrAtTheSenderLeavesItsMemoryAlone) {
+TEST_P(Teardown, dereg_mr__at_the_sender_leaves_its_memory_alone) {
   Pair pair(two_comms(4), two_comms(2));
   to_the_middle(pair);
   SendFlow& aborted = *pair.first->sends()[0];
@@ -75,7 +75,7 @@ TEST_P(Teardown, DeregMrAtTheSenderLeavesItsMemoryAlone) {
   expect_no_fault();
 }
 
-TEST_P(Teardown, DeregMrWithoutTrafficEndsNothing) {
+TEST_P(Teardown, dereg_mr__without_traffic_ends_nothing) {
   Pair pair(two_comms());
   std::vector<char> memory(4096);
   void* mhandle = nullptr;
@@ -87,7 +87,7 @@ TEST_P(Teardown, DeregMrWithoutTrafficEndsNothing) {
   EXPECT_EQ(warnings_text(), "");
 }
 
-TEST_P(Teardown, AbortInMidTransferOnBothSidesAndAgain) {
+TEST_P(Teardown, repeated_aborts_in_mid_transfer_on_both_sides_are_clean) {
   for (int round = 0; round < 5; ++round) {
     Scenario scenario = two_comms();
     scenario.both_ways = true;
@@ -101,14 +101,14 @@ TEST_P(Teardown, AbortInMidTransferOnBothSidesAndAgain) {
   expect_no_fault();
 }
 
-TEST_P(Teardown, CloseWithRequestsOutstandingEndsThePeersRequests) {
+TEST_P(Teardown, close__with_requests_outstanding_ends_the_peers_requests) {
   Pair pair(two_comms(4), two_comms(2));
   to_the_middle(pair);
   pair.first->close();
   EXPECT_NE(error_of(*pair.second->receives()[0], 5s).find("ncclResult_t 6"), std::string::npos);
 }
 
-TEST_P(Teardown, APeerThatIsKilledFailsEveryRequestSoon) {
+TEST_P(Teardown, a_killed_peer_fails_every_request_soon) {
   const Library library(options().plugin);
   const auto net = library.net(GetParam());
   Peer peer("stay", two_comms().text());
@@ -125,7 +125,7 @@ TEST_P(Teardown, APeerThatIsKilledFailsEveryRequestSoon) {
 }
 
 // In the middle both ways: what it sends is landing, and what we send it has let in, more than the sockets hold.
-TEST_P(Teardown, AStoppedPeerHoldsUpNoAbort) {
+TEST_P(Teardown, a_stopped_peer_holds_up_no_abort) {
   const Library library(options().plugin);
   const auto net = library.net(GetParam());
   Scenario scenario = two_comms();

@@ -54,7 +54,7 @@ void between_processes(Net& net, const Scenario& scenario) {
   peer.expect_exit();
 }
 
-TEST_P(Transfer, EveryByteArrivesInItsPlace) {
+TEST_P(Transfer, every_byte_arrives_in_its_place) {
   clear_captured_log();
   const Library library(options().plugin);
   const auto net = library.net(std::get<0>(GetParam()));

@@ -38,7 +38,7 @@ TEST_F(PatternTest, one_changed_byte_is_found) {
   EXPECT_NE(error->find("of no message"), std::string::npos) << *error;
 }
 
-TEST_F(PatternTest, misplaced_bytes_tell_how_far) {
+TEST_F(PatternTest, misplaced_bytes_are_reported_with_their_distance) {
   auto bytes = message(1, 2);
   const auto right = bytes;
   std::memcpy(bytes.data() + 1024, right.data() + 2048, 128);

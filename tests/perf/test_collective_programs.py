@@ -168,7 +168,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("WORLD_SIZE 0", done.stderr)
 
-    def test_output_that_cannot_be_written_is_no_success_and_no_crash(self):
+    def test_output_that_cannot_be_written_fails_without_a_crash(self):
         command = [str(ARGS.bin / "all_reduce_perf"), "-b", "8", "-e", "8", "-n", "1"]
         with open("/dev/full", "w") as full:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,

@@ -280,7 +280,7 @@ class SeveralSenders(unittest.TestCase):
         self.assertEqual((0, "", ""), (receiver.returncode, receiver.stdout, receiver.stderr))
         self.check_each_had_all(statuses, documents)
 
-    def test_one_that_does_not_come_fails_the_process_and_no_other_sender(self):
+    def test_a_missing_sender_fails_the_process_and_no_other_sender(self):
         ports = [free_port(), free_port()]
         receiver, statuses, documents = self.ended(ports, "--patience", "1", senders=1)
         self.assertEqual(1, receiver.returncode)

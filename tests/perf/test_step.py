@@ -54,7 +54,7 @@ class StepTest(unittest.TestCase):
         reduces = [Call("reduce_scatter_single", 20, at) for at in (8, 9, 10)]
         self.assertEqual([True, True, False], _kept(trace_of([Recorded(gathers + reduces, 6, 11)])))
 
-    def test_overlapped_the_last_two_units_are_kept_and_nothing_else_changes(self) -> None:
+    def test_as_overlapped__changes_only_which_units_are_kept(self) -> None:
         layers = [{"name": f"unit{i}", "forward_s": i, "kept": i == 0} for i in range(5)]
         found = as_overlapped({"optimizer_s": 0.5, "layers": layers})
         self.assertEqual([True, False, False, True, True], _kept(found))

@@ -55,7 +55,7 @@ TEST(TimedBlock, its_series_adds_up_even_when_passes_are_late) {
   }
 }
 
-TEST(TimedBlock, without_a_duration_it_ends_when_told) {
+TEST(TimedBlock, without_a_duration_it_ends_on_request) {
   TimedBlock block = block_of(Nanos(0), Nanos(0));
   const TimePoint start{std::chrono::seconds(5)};
   block.start(start);

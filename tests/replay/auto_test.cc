@@ -14,7 +14,7 @@ using perf::fsdp_replay::ring_of;
 // is no slower follows from how it is played: each candidate once, by the player that judges, and the best taken. So
 // this judges the candidates and choose_candidate() only; what learns of steps is tested in tests/collectives and in
 // the lab.
-TEST(Auto, steps_made_by_chance__take_at_most_a_hundredth_more_than_the_better_policy) {
+TEST(Auto, random_steps_take_1_percent_more_than_the_best_at_most) {
   const Parameters p = committed_parameters();
   int off_wins = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {

@@ -11,7 +11,7 @@ namespace {
 
 // Gathers arrive at 1, 2, 3 and 4 ms. Forward computes 1-4 and 4-7, backward 7-12 and 12-17; reductions take 12-13 and
 // 17-18.
-TEST(Bound, computing_in_front__first_gather_and_last_reduction_are_exposed) {
+TEST(Bound, computing_in_front_exposes_first_gather_and_last_reduction) {
   const Parameters p = tiny_machine();
   EXPECT_EQ(bound_of(tiny_trace(2, milliseconds(3), milliseconds(5)), ring_of(p, 2)), milliseconds(18));
 }

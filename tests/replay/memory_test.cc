@@ -45,7 +45,7 @@ TEST(Memory, block_and_flush__leaves_a_bubble_in_each_block) {
 // 15-16, computing to 19, and its gradient is reduced 19-20. The next gather did not fit beside these three: to 25.
 // Then there is room for two gathers and a gradient: 25-26, a reduction, the next gather 27-28, to 33; a reduction, the
 // last gather 34-35, the last reduction 35-36.
-TEST(Memory, a_failed_allocation__waits_for_the_device_and_costs_a_synchronisation) {
+TEST(Memory, a_failed_allocation_waits_and_costs_a_synchronisation) {
   Parameters p = tiny_machine();
   p.memory_bytes = 7'000'000;
   p.synchronize = milliseconds(5);

@@ -1,4 +1,4 @@
-"""Work that goes on beside other work."""
+"""Work in a thread beside other work."""
 
 import threading
 
@@ -6,9 +6,9 @@ from .processes import end_all
 
 
 class Beside:
-    """Within it run(interrupted) is at work in a thread of its own. At the end it is waited for, and what it raised is
-    raised here. After an exception of the body `interrupted`, an event, is set, all that any thread runs by run_lines()
-    is ended, and what run() raised is dropped."""
+    """Runs run(interrupted) in its own thread during the block. The end of the block waits for run() and raises its
+    exception. After an exception of the block, sets the event `interrupted`, ends everything that any thread runs by
+    run_lines(), and drops the exception of run()."""
 
     def __init__(self, run):
         self.thread = threading.Thread(target=self.go, args=(run,), daemon=True)
@@ -17,7 +17,7 @@ class Beside:
     def go(self, run):
         try:
             run(self.interrupted)
-        except BaseException as error:  # noqa: BLE001, told where it is waited for
+        except BaseException as error:  # noqa: BLE001, raised at the end of the block
             self.error = error
 
     def __enter__(self):
@@ -26,7 +26,7 @@ class Beside:
     def __exit__(self, kind, *_):
         try:
             while kind is None and self.thread.is_alive():
-                self.thread.join(0.2)  # one without end would not hear of a signal
+                self.thread.join(0.2)  # join() without a limit would not let a signal handler run
         finally:
             if self.thread.is_alive():
                 self.interrupted.set()

@@ -1,4 +1,5 @@
-"""Configures and builds presets of CMakePresets.json: proper, and ahead of time beside a suite that waits."""
+"""Configures and builds presets of CMakePresets.json: proper builds, and builds ahead of time beside a waiting
+suite."""
 
 import fnmatch
 import os
@@ -9,11 +10,11 @@ import threading
 from .processes import ROOT, STAND_BACK, run_lines, tail
 from .progress import Progress
 
-BUILD_LIMIT_S = 2400  # of a machine that others use, too
+BUILD_LIMIT_S = 2400  # for a machine that others use too
 
 
 def ninja(preset, patterns):
-    """What builds the targets of these names, of a configured preset; empty when there are none."""
+    """Returns the command that builds the targets of these names of a configured preset; empty if there are none."""
     directory, targets = ROOT / "build" / preset, ["all"]
     if "all" not in patterns:
         listed = subprocess.run(["ninja", "-C", directory, "-t", "targets", "all"], capture_output=True, text=True)
@@ -26,7 +27,7 @@ def ninja(preset, patterns):
 
 
 class Ahead:
-    """Within it builds go on with what of the processors nobody wants; what is not done then the builds proper do."""
+    """Builds during the block with idle processor time. The proper builds do the rest."""
 
     def __init__(self, presets, patterns_of, logs):
         self.presets, self.patterns_of, self.log = presets, patterns_of, logs / "build-ahead.log"
@@ -40,7 +41,7 @@ class Ahead:
         self.ended.set()
         while self.thread.is_alive():
             if self.process and self.process.poll() is None:
-                os.killpg(self.process.pid, signal.SIGINT)  # ninja deletes what is half done
+                os.killpg(self.process.pid, signal.SIGINT)  # ninja deletes half-made files
             self.thread.join(0.2)
 
     def run(self):
@@ -58,7 +59,7 @@ class Ahead:
 
 
 def build(preset, which, patterns, logs):
-    """`which` of the builds it is, for people. Returns the problem, or None."""
+    """Builds a preset. `which`: its place among the builds, for people. Returns the error, or None."""
     log, progress = logs / f"build-{preset}.log", Progress()
     if run_lines(["cmake", "--preset", preset], 120, log, lambda _: None) != 0:
         return f"cmake --preset {preset} failed:\n{tail(log, 40)}"

@@ -36,7 +36,7 @@ def arguments(argv):
 
 
 def commit_here():
-    """What is built and tested: asked for before a run, for somebody may commit meanwhile."""
+    """Returns the commit that is built and tested. Call before a run: another commit may be made meanwhile."""
     return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True,
                           text=True).stdout.strip()
 
@@ -48,7 +48,7 @@ def record(path, commit, lines, total):
 
 
 def end(number, _):
-    for ending in ENDINGS:  # timeout(1) says it twice
+    for ending in ENDINGS:  # timeout(1) sends its signal twice
         signal.signal(ending, signal.SIG_IGN)
     sys.exit(f"tests/run: ended by {signal.Signals(number).name}; logs in build/test-logs")
 
@@ -87,7 +87,7 @@ def main(argv):
 
 
 def run_all(chosen, presets, logs, total, lines, built):
-    """Builds and runs, and adds to `total`, `lines` and `built` as it goes."""
+    """Builds and runs. Adds to `total`, `lines` and `built` as results come."""
     patterns_of = lambda preset: [p for s in chosen if s.preset == preset for p in s.targets]
     names = {suite.name for suite in chosen}
     for suite in chosen:
@@ -109,7 +109,7 @@ def run_all(chosen, presets, logs, total, lines, built):
 
 
 def build_now(preset, presets, patterns_of, logs):
-    """Returns the problem, or None."""
+    """Builds a preset. Returns the error, or None."""
     start = time.monotonic()
     problem = build(preset, f"{presets.index(preset) + 1} of {len(presets)}", patterns_of(preset), logs)
     print(f"built {preset:16} {time.monotonic() - start:6.0f} s", flush=True)
@@ -117,7 +117,7 @@ def build_now(preset, presets, patterns_of, logs):
 
 
 def run_each(suites, built, logs, results, interrupted):
-    """One after the other, standing back."""
+    """Runs the suites one after the other, at idle priority."""
     for suite in suites:
         result = run_one(suite, built[suite.preset], logs, behind=True)
         if interrupted.is_set():
@@ -126,7 +126,7 @@ def run_each(suites, built, logs, results, interrupted):
 
 
 def run_one(suite, problem, logs, behind=False):
-    """`problem`: why its build failed, or None. Returns its Count, and what it has to say for the record."""
+    """`problem`: why the suite's build failed, or None. Returns the suite's Count and its lines for the record."""
     start, count = time.monotonic(), Count()
     if problem:
         print(problem)

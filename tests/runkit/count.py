@@ -1,10 +1,10 @@
-"""How many tests passed, and why others did not."""
+"""Counts tests by outcome, and keeps the reasons of failures."""
 
 import re
 from dataclasses import dataclass, field
 
-# The first such lines of what a failing test says are said once more at the end,
-# which is what CI keeps of a long output.
+# The first such lines of a failing test's output are printed again at the end, since CI keeps only the end of a long
+# output.
 WHY = re.compile(r"^ERROR: |Error\b|error:|: Failure$|Which is: |^FAIL|replay: |does not hold|SUMMARY: "
                  r"|WARNING: Thread")
 WHY_LINES_MAX = 4
@@ -24,23 +24,23 @@ class Count:
         self.failures.append(what)
 
     def explain(self, line):
-        """Another line of what the last failure says."""
+        """Adds a line of the last failure's output, if the line explains the failure."""
         if WHY.search(line) and self.failures[-1].count("\n") < WHY_LINES_MAX:
             self.failures[-1] += f"\n    {line.strip()[:200]}"
 
     def failed_tests(self, suite):
-        """Names of the suite's tests that failed."""
+        """Returns the names of the suite's failed tests."""
         return {match[1] for failure in self.failures if (match := re.match(re.escape(suite) + r": (\S+) \(", failure))}
 
     def passed_again(self, suite, test):
-        """A test that had failed passed when run again."""
+        """Records that a failed test passed when run again."""
         self.failures = [failure for failure in self.failures if not failure.startswith(f"{suite}: {test} (")]
         self.failed -= 1
         self.passed += 1
         self.again.append(f"{suite}: {test}")
 
     def judge_again(self):
-        """Too many tests that passed only when run again are a failure."""
+        """Adds a failure if too many tests passed only when run again."""
         if len(self.again) > AGAIN_MAX:
             self.fail(f"{len(self.again)} tests passed only when run again; at most {AGAIN_MAX} may: "
                       f"{', '.join(self.again)}")

@@ -12,7 +12,7 @@ from .processes import ROOT, STAND_BACK, run_lines, tail
 from .progress import Progress
 from .suites import SUITES
 
-TIMING = "timing"  # the label of tests that depend on the machine's moment; each runs again by itself where it fails
+TIMING = "timing"  # label of tests that depend on the load of the machine; a failed one runs again alone
 
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
@@ -23,7 +23,7 @@ STARTED = re.compile(r"^\s*Start\s+\d+: (.+?)(?:  # .*)?$")
 RESULT = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.+?)(?:  # .*?)? \.{3,}\s*"
                     r"(?:\*\*\*)?(Passed|Skipped|\S.*?)\s+[\d.]+ sec")
 KILLED = "Subprocess killed"
-SKIP_REASON = re.compile(r": Skipped\n(.+)|^skipped: (.+)", re.M)  # GoogleTest's way, and our Python tests'
+SKIP_REASON = re.compile(r": Skipped\n(.+)|^skipped: (.+)", re.M)  # as printed by GoogleTest, and by our Python tests
 
 
 def run_suite(suite, logs, behind=False):
@@ -51,7 +51,7 @@ def run_suite(suite, logs, behind=False):
             count.passed += 1
         elif outcome in ("Skipped", "Not Run (Disabled)"):
             count.skipped += 1
-        elif KILLED in outcome:  # by the suite's limit, perhaps: then it is no verdict on this test
+        elif KILLED in outcome:  # perhaps by the suite's limit, which is no verdict on this test
             killed.append(test)
         else:
             progress.clear()
@@ -89,8 +89,8 @@ def ctest(suite):
 
 
 def run_again(suite, logs, count):
-    """Runs each failed test that has the label TIMING once more, alone;
-    one that passes then counts as passed, and is named."""
+    """Runs each failed test with the label TIMING once more, alone. A test that then passes counts as passed, and its
+    name is printed."""
     failed = count.failed_tests(suite.name)
     for test in sorted(failed & timing_tests(suite)) if failed else ():
         log = logs / f"{suite.name}-again-{test}.log"
@@ -105,18 +105,19 @@ def timing_tests(suite):
 
 
 def notes_of(suite, logs):
-    """A folder where tests that have figures to tell leave a file each."""
+    """Returns a folder in which tests may leave files with figures for the record."""
     return logs / "notes" / suite.name
 
 
 def no_randomization():
-    """g++ 12's thread sanitizer cannot live with the address randomization of new kernels."""
+    """Returns a wrapper that turns address randomization off: g++ 12's thread sanitizer fails with that of new
+    kernels."""
     wrapper = ["setarch", "-R"]
     return wrapper if subprocess.run([*wrapper, "true"], capture_output=True).returncode == 0 else []
 
 
 def forgotten(preset):
-    """Names of the preset's tests that no suite runs."""
+    """Yields the names of the preset's tests that no suite runs."""
     wanted = [re.compile(suite.labels) for suite in SUITES if suite.labels]
     for test in listed(preset):
         if not any(pattern.search(label) for pattern in wanted for label in labels_of(test)):
@@ -133,7 +134,7 @@ def labels_of(test):
 
 
 def skip_reasons(suite):
-    """What the tests of ctest's last run said that did not apply: Counter of reasons."""
+    """Returns a Counter of the reasons that tests of ctest's last run gave for being skipped."""
     log = ROOT / "build" / suite.preset / suite.folder / "Testing" / "Temporary" / "LastTest.log"
     reasons = Counter()
     for test in re.split(r"^\d+/\d+ Testing: ", log.read_text(errors="replace") if log.exists() else "",

@@ -1,4 +1,4 @@
-"""Commands that are followed line by line, end with all they began, and may stand back behind others."""
+"""Commands that are followed line by line, are ended with all their children, and may run at idle priority."""
 
 import contextlib
 import os
@@ -10,14 +10,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LEADERS = set()  # of the sessions that run_lines() runs
-# Before a command: everybody else's work goes before its.
-# A session of its own would else have its share of the processors.
+# Prefix of a command that lets all other work go first. Without it, the command's own session would get an equal share
+# of the processors (autogroups).
 STAND_BACK = ["sh", "-c", '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec chrt --idle 0 "$@"', "sh"]
 
 
 def end_session(leader):
-    """Kills all that runs in the session: ninja gives its commands process groups of their own, which killpg spares."""
-    for _ in range(200):  # again, for those that were being forked; not for ever, for the kernel may hold on to one
+    """Kills all processes of the session. ninja gives its commands their own process groups, which killpg misses."""
+    for _ in range(200):  # repeated for processes that were being forked; bounded, since the kernel may keep one alive
         members = [pid for pid, session in sessions() if session == leader]
         if not members:
             return
@@ -28,24 +28,25 @@ def end_session(leader):
 
 
 def sessions():
-    """(process, session) of all that live."""
+    """Yields (process, session) of all living processes."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             continue
         if state not in "ZX":
             yield int(entry.name), int(session)
 
 
 def end_all():
-    """Kills all that run_lines() runs now, in any thread."""
+    """Kills everything that run_lines() runs now, in any thread."""
     for leader in list(LEADERS):
         end_session(leader)
 
 
 def run_lines(command, limit_s, log, on_line, env=None):
-    """Runs `command`, hands each output line to on_line and the log. Returns the exit status, None when over time."""
+    """Runs `command` and passes each output line to on_line and the log. Returns the exit status; None after the time
+    limit."""
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, errors="replace", start_new_session=True)
     LEADERS.add(process.pid)

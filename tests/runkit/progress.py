@@ -1,11 +1,11 @@
-"""How far it is."""
+"""Shows progress."""
 
 import sys
 import time
 
 
 class Progress:
-    """One line that is rewritten on a terminal, and a line now and then elsewhere."""
+    """A line that is rewritten on a terminal; elsewhere a line every `every_s` seconds."""
 
     def __init__(self, every_s=15):
         self.tty, self.every_s, self.last = sys.stdout.isatty(), every_s, time.monotonic()

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""What runs beside something else is waited for, ended with it, and heard where it fails.
-Tests of label timing run again."""
+"""Work beside other work is waited for, ended with it, and reports its failure. Tests of label timing run again."""
 import contextlib
 import io
 import sys
@@ -16,7 +15,7 @@ from runkit import ctest, processes  # noqa: E402
 from runkit.beside import Beside  # noqa: E402
 from runkit.suites import Suite  # noqa: E402
 
-# A test of a build that runs nothing but these: one passes, `late` fails the first time, `broken` fails always.
+# Tests of a build that runs only these: `good` passes, `late` fails the first time, `broken` always fails.
 CTEST_FILE = """
 add_test(good true)
 add_test(late sh -c "test -e {folder}/ran || {{ touch {folder}/ran; exit 1; }}")

@@ -1,4 +1,4 @@
-"""What suites there are: of which build, which tests, and which of them run beside what."""
+"""The suites: their build, their tests, and which suites run beside others."""
 
 from dataclasses import dataclass, field
 
@@ -8,39 +8,40 @@ class Suite:
     name: str
     preset: str  # of CMakePresets.json
     labels: str  # ctest labels, a regular expression; empty: building is the test
-    limit_s: int  # of the whole suite, building excluded
+    limit_s: int  # limit of the whole suite, building excluded
     why: str
     targets: list = field(default_factory=lambda: ["all"])  # to build; patterns of names
-    leave: str = ""  # tests of these names are left to other suites, a regular expression
-    jobs: int = 1  # tests at once; 1 where they measure or need the machine to themselves
+    leave: str = ""  # names of tests that other suites run, a regular expression
+    jobs: int = 1  # tests at once; 1 for tests that measure or need the machine alone
     optional: bool = False  # may have no tests
-    on_request: bool = False  # only when it is named
-    waits: bool = False  # at times, and measures nothing: the next build begins beside it
-    again: bool = False  # its tests of label timing run again by themselves where they fail
-    folder: str = ""  # of the build, where ctest runs and keeps its log: two at once need two
-    beside: str = ""  # where that suite runs too, it goes along with it, standing back
+    on_request: bool = False  # runs only if named
+    waits: bool = False  # often idle, and measures nothing: the next build begins beside it
+    again: bool = False  # failed tests of label timing run again alone
+    folder: str = ""  # of the build, where ctest runs and keeps its log; two suites at once need two
+    beside: str = ""  # suite beside which this one runs, at idle priority, if both run
 
-OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version speaks for all
-# A child of a process with threads: tsan bears no new threads there,
-# and asan's allocator (gcc 12) may be locked for ever.
-FORKED = "AChildOfAnEngineMayMakeItsOwn|a_child_may_make_groups_of_its_own"
-RESET = "LanesThatAreReset"  # tsan does not bear that a test connects another thread's socket to nowhere
+OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version represents all
+# Tests of a child of a process with threads. tsan allows no new threads there, and asan's allocator (gcc 12) may be
+# locked for ever.
+FORKED = "a_child_of_an_engine_may_make_its_own|a_child_may_make_groups_of_its_own"
+RESET = "reset_lanes_end_no_request"  # tsan does not allow a test to disconnect another thread's socket
 SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]
-# The other units' tests have one thread.
+# Built by clang with its warnings and its thread-safety analysis, tested or not.
+SECOND_COMPILER = ["rw_*", "railweave*"]
+# Tests of the other units have one thread.
 THREADED = ["unit_base", "unit_discovery", "unit_engine", "engine*", "nccl_*", "railweave_net*"]
-OF_ONE_THREAD = "unit_(protocol|wire|info)\\.part"  # so not built for THREADED
-# Under sanitizers these would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan
-# cannot read its own tables (it reports every virtual call). The last one would be minutes of one thread.
-UNSANITARY = ("Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage"
-              "|SmallWorlds")
-# What the lab's tests start. Not Open MPI's part, whose own leaks would be found;
-# its tests are left out where it is not built.
+OF_ONE_THREAD = "unit_(protocol|wire|info)\\.part"  # and therefore not built for THREADED
+# Tests that would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan cannot read its
+# own tables and reports every virtual call. The last one takes minutes on one thread.
+UNSANITARY = "Exhaust|without_descriptors|no_descriptor|Bounds\\.|lab_engine_shortage|SmallWorlds"
+# Programs that the lab's tests start. Open MPI's part is left out, since its own leaks would be reported; its tests are
+# skipped where it is not built.
 LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf",
                 "all_reduce_perf", "reduce_scatter_perf", "alltoall_perf"]
-# Lab tests of the lab itself and of tools/bench: no program of ours runs there.
+# Lab tests of the lab itself and of tools/bench, which run no program of ours.
 LAB_ITSELF = "lab_(spec|bench|run|steps|traffic|teardown)"
-# Group tests that sanitizers leave out: few ranks over each wire stay.
-# The executor among many ranks, one thread, takes minutes.
+# Group tests that sanitizers leave out; few ranks over each wire remain. The executor among many ranks takes minutes on
+# one thread.
 LARGE_GROUPS = ("collectives\\.(.*Execution|.*HundredsOfRanks|.*Operations.*/([1245678]_tcp|[1345678]_shm)"
                 "|.*a_thousand_come_and_go)")
 SUITES = [
@@ -59,28 +60,28 @@ SUITES = [
           again=True),
     Suite("torch", "torch", "^torch$", 900, "the torch.distributed backend, from Python", jobs=2, waits=True,
           again=True),
-    Suite("clang", "clang", "", 1, "a second compiler and its warnings", ["rw_*", "railweave*"]),
-    Suite("asan", "asan-ubsan", "^(unit|contract|engine|nccl|collectives)$", 900, "memory, undefined acts",
-          [*SANITIZED, "collectives_collectives", "collectives_kernels"],
+    Suite("asan", "asan", "^(unit|contract|engine|nccl|collectives)$", 900, "memory, undefined acts",
+          [*SANITIZED, "collectives_collectives", "collectives_kernels", *SECOND_COMPILER],
           f"{OLD_NET}|{FORKED}|{UNSANITARY}|{LARGE_GROUPS}", 2, waits=True),
-    Suite("fuzz", "fuzz", "^fuzz$", 240, "each fuzz target for a quarter of a minute, from its committed inputs on",
+    Suite("fuzz", "asan", "^fuzz$", 240, "each fuzz target for a quarter of a minute, from its committed inputs on",
           ["fuzz_*"], jobs=2),
     Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 1080, "data races",
           [*THREADED, "collectives_collectives"],
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}|{OF_ONE_THREAD}", 2),
-    # Suites of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
+    # Suites of `make soak`: sim and fuzz for longer and with new seeds.
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"],
           on_request=True, waits=True),
     Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"],
           on_request=True, folder="tests/sim", beside="day"),
-    Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7,
+    Suite("deep", "asan", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7,
           on_request=True, beside="day"),
-    # What `make test` runs or builds a part of, whole: the other compiler, every version of the net, the lab.
+    # Suites that run or build completely what `make test` does in part: the other compiler, every version of the net,
+    # the lab.
     Suite("clang-all", "clang-alone", "", 1,
           "a second compiler and its warnings: tests and programs too, each file by itself", on_request=True),
-    Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version",
+    Suite("asan-all", "asan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version",
           SANITIZED, f"{FORKED}|{UNSANITARY}", 2, on_request=True),
-    Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS,
+    Suite("asan-lab", "asan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS,
           f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),
     Suite("tsan-all", "tsan", "^(unit|contract|engine|nccl)$", 1500, "data races: every net version", SANITIZED,
           f"{FORKED}|{RESET}|{UNSANITARY}", 2, on_request=True),

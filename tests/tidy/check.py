@@ -19,11 +19,13 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
 from mutants import edits  # noqa: E402
 
+TEST_MACRO = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
+PYTHON_TEST = re.compile(r"^\s*(?:async )?def (test_\w+)", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
 def source_files(root):
-    """Text files that git tracks or would track, relative to root."""
+    """Returns the text files that git tracks or would track, relative to root."""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True,
                             text=True)
     if listed.returncode == 0:
@@ -133,7 +135,7 @@ def check_sizes(root):
 
 
 def check_folders(root):
-    """Folders that a reader takes in at a glance."""
+    """Finds folders with too many headers for a reader."""
     bounded, unless = re.compile(rules.FOLDERS), re.compile(rules.FOLDERS_UNLESS)
     headers_of = Counter(str(Path(name).parent) for name in source_files(root) if name.endswith(".h"))
     for folder, count in sorted(headers_of.items()):
@@ -152,6 +154,20 @@ def check_format(root):
     yield from layout.unformatted(root, list(filter(is_cxx, source_files(root))))
 
 
+def check_test_names(root):
+    for name in source_files(root):
+        if not name.startswith("tests/") or not name.endswith((".cc", ".py")):
+            continue
+        text = text_of(root / name)
+        for found in (TEST_MACRO if name.endswith(".cc") else PYTHON_TEST).finditer(text):
+            suite, test = found.groups() if name.endswith(".cc") else ("Test", found[1])
+            line = text.count("\n", 0, found.start(found.lastindex)) + 1
+            if len(test) > rules.TEST_NAME_CHARACTERS_MAX:
+                yield f"{name}:{line}: {test} has {len(test)} characters, at most {rules.TEST_NAME_CHARACTERS_MAX}"
+            if not rules.TEST_NAME.fullmatch(test) or not rules.TEST_SUITE_NAME.fullmatch(suite):
+                yield f"{name}:{line}: {suite}.{test}: write TEST(Subject, what_holds) or function__what_holds"
+
+
 def check_generated(root, page, program):
     wanted = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     if text_of(root / page) != wanted:
@@ -168,7 +184,7 @@ def check_mutants(root):
 
 
 def check_prose(root):
-    """Pages' running text, and how comments begin."""
+    """Checks pages' running text, and the first words of comments."""
     page = re.compile(rules.PROSE_PAGES)
     for name in source_files(root):
         if page.match(name):
@@ -180,7 +196,7 @@ def check_prose(root):
 
 
 def check_renamed(root):
-    """Identifiers that got the field's word do not come back."""
+    """Finds old identifiers that were replaced by the field's word."""
     old = re.compile(r"\b(" + "|".join(rules.RENAMED) + r")\b")
     for name in source_files(root):
         if name.startswith(rules.RENAMED_UNLESS) or not (is_cxx(name) or is_python(root, name)
@@ -193,7 +209,8 @@ def check_renamed(root):
 
 CHECKS = {"layers": check_layers, "folders": check_folders, "prose": check_prose, "renamed": check_renamed,
           "patterns": check_patterns, "names": check_names, "sizes": check_sizes, "mutants": check_mutants,
-          "columns": check_columns, "format": check_format}
+          "columns": check_columns, "format": check_format,
+          "test_names": check_test_names}
 
 
 def main():
@@ -209,8 +226,7 @@ def main():
     generated.add_argument("program")
     args = parser.parse_args()
     if args.check == "headers":
-        # Headers of torch_ext are left out: each is the first include of its own .cc, and torch is not there in every
-        # build.
+        # Headers of torch_ext are left out: each is the first include of its own .cc, and not every build has torch.
         names = [n for n in source_files(args.root) if n.endswith(".h") and not n.startswith("torch_ext/")]
         findings = headers.check(args.root, names, args.compile_commands)
     elif args.check == "generated":

@@ -1,8 +1,8 @@
-"""Just enough of C++ to find its code, and where its functions begin and end."""
+"""Parses just enough of C++ to find its code and the beginning and end of its functions."""
 
 import re
 
-# Raw strings, strings, characters (a digit separator is none), comments.
+# Raw strings, strings, characters (but not digit separators), comments.
 _NOT_CODE = re.compile(
     r'R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"'
     r'|"(?:\\.|[^"\\\n])*"'
@@ -12,7 +12,7 @@ _NOT_CODE = re.compile(
 
 
 def without_comments_and_strings(text):
-    """The same lines; strings become "" and comments blank."""
+    """Returns the same lines with empty strings and blank comments."""
 
     def blank(match):
         found = match[0]
@@ -25,7 +25,7 @@ _SCOPE = re.compile(r"\b(namespace|class|struct|union|enum)\b|\bextern\s*\"\"")
 
 
 def _without_templates(head):
-    """`head` less `template <...>`, whose `class` would look like one."""
+    """Returns `head` without `template <...>`, whose `class` would look like a class."""
     while match := re.search(r"\btemplate\s*<", head):
         depth, end = 1, match.end()
         while depth and end < len(head):
@@ -39,14 +39,14 @@ def _kind(head):
     head = _without_templates(head)
     before_call = head.split("(")[0]
     if "(" in head and not (_SCOPE.search(before_call) and not re.search(r"\w\s*$", before_call)):
-        # `struct alignas(64) Ring` is a scope for all its parenthesis.
+        # `struct alignas(64) Ring` is a scope despite its parenthesis.
         if not re.match(r"\s*(class|struct|union)\s+(alignas|RW_\w+|\[\[)", head):
             return "function"
     return "scope" if _SCOPE.search(head) else "other"
 
 
 def functions(text):
-    """Yields (name, line, lines) of each function that has a body here; lambdas and local classes belong to theirs."""
+    """Yields (name, line, lines) of each function with a body. Lambdas and local classes count to their function."""
     code = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m[0].count("\n"),
                   without_comments_and_strings(text), flags=re.MULTILINE)
     open_braces, head, head_line, line, inside = [], "", 1, 1, 0

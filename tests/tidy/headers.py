@@ -1,4 +1,4 @@
-"""Every header compiles alone: it includes what it uses."""
+"""Checks that every header compiles alone, and so includes everything it uses."""
 
 import json
 import os
@@ -13,7 +13,7 @@ COMPILER = "g++"
 
 
 def include_flags(compile_commands):
-    """All include paths and defines that any file of the build is compiled with, in order, each once."""
+    """Returns all include paths and defines of any file of the build, in order, each once."""
     flags = []
     for entry in json.loads(compile_commands.read_text()):
         words = shlex.split(entry["command"])
@@ -30,7 +30,7 @@ def first_error(output):
 
 
 def shown_by_its_source(root, name):
-    """Its own .cc includes it first, and suite `clang-all` compiles each of those by itself."""
+    """Whether the header's own .cc includes it first. Suite `clang-all` compiles each such .cc by itself."""
     source = (root / name).with_suffix(".cc")
     if name.startswith("tests/") or not source.exists() or "#pragma once" not in (root / name).read_text():
         return False
@@ -41,11 +41,11 @@ def shown_by_its_source(root, name):
 def check(root, names, compile_commands):
     flags = ["-std=c++20", "-w", *include_flags(compile_commands)]
     launcher = ["ccache"] if shutil.which("ccache") else []
-    directory = compile_commands.parent / "tidy-headers"  # the same each time, or ccache would not know it again
+    directory = compile_commands.parent / "tidy-headers"  # the same each time, so that ccache finds its results again
     directory.mkdir(exist_ok=True)
 
     def compile_alone(name):
-        # Compiled, not merely parsed, because ccache remembers only that; twice, for a guard that is missing.
+        # Compiles, since ccache does not remember mere parsing. Includes the header twice, to find a missing guard.
         source = directory / (name.replace("/", ".") + ".cc")
         source.write_text(f'#include "{root / name}"\n#include "{root / name}"\n')
         command = [*launcher, COMPILER, *flags, "-O0", "-c", str(source), "-o", f"{source}.o"]

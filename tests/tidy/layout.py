@@ -1,4 +1,4 @@
-"""How lines lie: their length, and clang-format's opinion of C++. Pure but for clang-format, which reads the files."""
+"""Checks the length of lines, and C++ against clang-format. Pure but for clang-format, which reads the files."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ _FINDING = re.compile(r"^(.+?):(\d+):\d+: (?:error|warning): code should be clan
 
 
 def long_lines(name, text, most):
-    """A finding for each line of more characters. Characters, not bytes: a header's drawing may have arrows."""
+    """Yields a finding for each line of more characters. Characters, not bytes: a header's drawing may have arrows."""
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > most:
             yield f"{name}:{number}: {len(line)} columns, at most {most}; break the line"
@@ -27,7 +27,7 @@ def _said(root, names):
 
 
 def unformatted(root, names):
-    """One finding for each C++ file that clang-format would write otherwise, at the first line that differs."""
+    """Yields one finding for each C++ file that clang-format would change, at the first line that differs."""
     batches = [names[first:first + _BATCH] for first in range(0, len(names), _BATCH)]
     with ThreadPoolExecutor(2) as pool:
         for said in pool.map(lambda batch: _said(root, batch), batches):

@@ -1,4 +1,4 @@
-"""The running text of pages, and the first words of comments: what rules.py bounds."""
+"""Checks the running text of pages and the first words of comments against the bounds of rules.py."""
 
 import re
 
@@ -12,7 +12,7 @@ NOT_AN_END = re.compile(r"\b(e\.g|i\.e|cf|etc|vs|No|Fig|Sec)\.$")
 
 
 def paragraphs(text):
-    """(line, text) of each paragraph of a page: no code, tables, headings or lists."""
+    """Yields (line, text) of each paragraph of a page, without code, tables, headings or lists."""
     lines, start, fenced, listed = [], 0, False, False
     for number, line in enumerate([*text.splitlines(), ""], 1):
         if FENCE.match(line):
@@ -28,14 +28,14 @@ def paragraphs(text):
             listed = bool(item) or (listed and not blank)
             continue
         if listed:
-            continue  # an item's next line
+            continue  # continuation of a list item
         if not lines:
             start = number
         lines.append(line.strip())
 
 
 def sentences(paragraph):
-    """The sentences of a paragraph, each a list of words. A piece of code is one word."""
+    """Yields the sentences of a paragraph, each a list of words. A piece of code is one word."""
     plain = CODE.sub("code", LINK.sub(r"\1", paragraph)).replace("**", "").replace("*", "")
     pieces, held = SENTENCE_END.split(plain), ""
     for piece in pieces:
@@ -51,7 +51,7 @@ def sentences(paragraph):
 
 
 def page_findings(name, text, longest, mean_most):
-    """What is too long in one page."""
+    """Yields the sentences of a page that are too long, and a mean that is too high."""
     lengths = []
     for line, paragraph in paragraphs(text):
         for words in sentences(paragraph):
@@ -64,7 +64,7 @@ def page_findings(name, text, longest, mean_most):
 
 
 def comments(text, mark):
-    """(line, first word) of each comment: the first line of a block, or behind code."""
+    """Yields (line, first word) of each comment: of the first line of a block, or of a comment behind code."""
     inside = False
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip()

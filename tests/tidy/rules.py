@@ -1,9 +1,9 @@
-"""The rules that check.py holds the sources to. To change a rule, change it here and say why in the commit."""
+"""The rules that check.py enforces. To change a rule, edit it here and give the reason in the commit."""
 
 import re
 from dataclasses import dataclass
 
-# Who may include whom ("an arrow in docs/internals/architecture.md"); a layer may always include itself. `railweave` is
+# Layers that a layer may include ("an arrow in docs/internals/architecture.md"), besides itself. `railweave` is
 # include/.
 LAYERS = {
     "railweave": [],
@@ -18,37 +18,37 @@ LAYERS = {
 }
 
 FILE_LINES_MAX = 450
-TEST_FILE_LINES_MAX = 550  # one case after the other reads well at more
+TEST_FILE_LINES_MAX = 550  # a sequence of cases stays readable at more lines
 FUNCTION_LINES_MAX = 75
 COLUMNS_MAX = 120
 FOLDERS = r"plugin/engine(/.*)?|collectives(/.*)?"
 FOLDERS_UNLESS = r"collectives/schedule/algorithms"  # one algorithm a file
 FOLDER_HEADERS_MAX = 14
 
-# No name is a place to put things.
+# Words without meaning in a file's name.
 BANNED_WORDS_IN_NAMES = ["util", "utils", "manager", "helper", "helpers", "impl", "misc", "common_defs"]
 CXX_FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.(h|cc)")
 
 
 @dataclass
 class Pattern:
-    """What no line may match, once comments and strings are gone (unless in_comments)."""
+    """A pattern that no line may match. Comments and strings are left out unless in_comments."""
 
     pattern: str
-    instead: str  # what to do
+    instead: str  # the remedy
     where: str  # paths, a regular expression matched from the start
-    unless: str = r"(?!)"  # paths left out, likewise
-    in_comments: bool = False  # also look at comments and strings
+    unless: str = r"(?!)"  # paths left out, in the same form
+    in_comments: bool = False  # also check comments and strings
 
 
 SOURCES = r"(plugin|include|collectives|torch_ext)/.*\.(h|cc)$"
 PROTOCOL = r"(plugin/protocol|collectives/schedule|collectives/scheduler)/"
-# Programs that people run may speak to them.
+# Programs for people may print.
 PROGRAMS = r".*(_main\.cc$|/main\.cc$)"
 
 PATTERNS = [
     Pattern(r"\b(secure_)?getenv\b|\benviron\b|\bsetenv\b",
-            "read the environment through Config (plugin/base/config_table.cc)", SOURCES, r"plugin/base/"),
+            "read the environment through Config (plugin/base/config.cc)", SOURCES, r"plugin/base/"),
     Pattern(r"#\s*include\s*<(sys/.*|netinet/.*|arpa/.*|linux/.*|net/.*|unistd\.h|fcntl\.h|poll\.h|signal\.h|"
             r"pthread\.h|time\.h|ctime|thread|mutex|shared_mutex|condition_variable|future|semaphore|iostream|"
             r"fstream|cstdio|filesystem|random)>",
@@ -81,13 +81,18 @@ PATTERNS = [
     Pattern(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "do it, or open an issue", r".*", in_comments=True),
 ]
 
-# Running text of pages (prose.py). Decisions are records of their day and stay as they are.
+# GoogleTest: TEST(Subject, what_holds) or TEST(Subject, function__what_holds); Python: test_what_holds.
+TEST_NAME = re.compile(r"[a-z0-9][A-Za-z0-9]*(_[A-Za-z0-9]+)*(__[A-Za-z0-9]+(_[A-Za-z0-9]+)*)?")
+TEST_SUITE_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
+TEST_NAME_CHARACTERS_MAX = 60
+
+# Pages whose running text prose.py checks. Decisions are records of their day and stay unchanged.
 PROSE_PAGES = r"(README|CONTRIBUTING|CHANGELOG|SECURITY)\.md$|docs/(?!decisions/).*\.md$"
 SENTENCE_WORDS_MAX = 40
 SENTENCE_WORDS_MEAN_MAX = 20
 COMMENT_BEGINNINGS_BANNED = {"Of", "That", "Likewise", "Whoever"}
 
-# Identifiers of the first edition, and what stands in their place (docs/glossary.md). English words are not banned.
+# Identifiers of the first edition and their replacements (docs/glossary.md). English words are not banned.
 RENAMED = {
     "AbsenceTold": "LoggedAbsences",
     "BackOff": "Backoff",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each rule of tests/tidy finds a violation made for it, and leaves clean sources alone."""
+"""Each rule of tests/tidy finds a violation made for it and accepts clean sources."""
 
 import json
 import tempfile
@@ -13,7 +13,7 @@ import rules
 
 
 class Tree:
-    """A made-up source tree."""
+    """A temporary source tree."""
 
     def __init__(self, files):
         self.directory = tempfile.TemporaryDirectory()
@@ -50,7 +50,7 @@ class TidyTest(unittest.TestCase):
         self.expect("layers", {"tests/unit/a.cc": '#include "engine/engine.h"\n'})
 
     def test_each_pattern_has_a_line_that_it_finds(self):
-        # In the order of rules.PATTERNS: where, what.
+        # Path and violation, in the order of rules.PATTERNS.
         violations = [
             ("plugin/engine/a.cc", 'const char* home = getenv("HOME");'),
             ("plugin/protocol/a.h", "#include <sys/socket.h>"),
@@ -84,7 +84,7 @@ class TidyTest(unittest.TestCase):
             "plugin/discovery/info_main.cc": 'std::printf("%d", 1);\n',
         })
 
-    def test_a_frame_header_has_fields_without_names_in_its_own_files_only(self):
+    def test_unnamed_frame_fields_occur_in_their_own_files_only(self):
         for line in ("n += h->b;", "say({.type = FrameType::fence, .aux = 1});", "frames[0].header.a = 1;"):
             self.expect("patterns", {"plugin/engine/a.cc": line + "\n"}, "plugin/engine/a.cc:1: ")
         self.expect("patterns", {"plugin/protocol/frame.cc": "h.aux = h.b;\n",
@@ -177,6 +177,15 @@ TEST(Suite, Name) {
         style = (Path(__file__).resolve().parents[2] / ".clang-format").read_text()
         self.expect("format", {".clang-format": style, "a.cc": "int f();\nint  g();\nint  h();\n", "b.h": "int* p;\n"},
                     "a.cc:2: clang-format-14 writes this otherwise")
+
+    def test_tests_have_one_kind_of_name(self):
+        fine = "TEST(Ring, push__fails_when_full) {\nTEST_F(RingTest, 64_KiB_fit) {"
+        self.expect("test_names", {"tests/unit/a.cc": fine, "plugin/a.cc": "TEST(A, B)\n"})
+        self.expect("test_names", {"tests/a.cc": "TEST(Ring, PushFails) {\nTEST_P(ring, a__b__c) {\n"},
+                    "tests/a.cc:1: Ring.PushFails: write TEST", "tests/a.cc:2: ring.a__b__c: write TEST")
+        self.expect("test_names", {"tests/a.cc": "TEST(A,\n     " + "a" * 61 + ") {\n",
+                                   "tests/b.py": "    def test_" + "b" * 56 + "(self):\n"},
+                    "tests/a.cc:2: aaaa", "tests/b.py:1: test_bbbb")
 
     def test_sentences_of_running_text(self):
         long = "One " + "word " * 40 + "more.\n"

@@ -59,7 +59,7 @@ class DemoTest(unittest.TestCase):
         self.assertEqual(2, done.returncode)
         self.assertIn("--ratio: expected 0.05 to 10, found 0", done.stderr)
 
-    def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(self) -> None:
+    def test_an_unwritable_folder_is_named_before_anything_runs(self) -> None:
         package = Path(railweave.__file__).resolve().parents[1]
         done = subprocess.run([sys.executable, str(_ROOT / "tools" / "demo"), "--package", str(package),
                                "--out", "/proc/self"], capture_output=True, text=True, timeout=60, check=False)

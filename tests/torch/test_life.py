@@ -259,7 +259,7 @@ class LifeTest(unittest.TestCase):
     def test_counts_that_differ_are_an_error_with_both_sizes(self) -> None:
         self.assert_mismatch(dist.DebugLevel.OFF, "12", "16")
 
-    def test_counts_that_differ_are_named_with_shapes_under_debug_detail(self) -> None:
+    def test_counts_that_differ_are_shown_as_shapes_in_debug_detail(self) -> None:
         self.assert_mismatch(dist.DebugLevel.DETAIL, "TensorShape=[3]", "TensorShape=[4]")
 
     def test_types_that_differ_are_named_though_their_bytes_do_not(self) -> None:

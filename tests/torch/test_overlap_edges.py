@@ -266,7 +266,7 @@ class OverlapEdgesTest(unittest.TestCase):
                          [event for event in diary[backward:end] if event.startswith("waited")])
         self.assertEqual(LAYERS, len(later))
 
-    def test_a_layer_that_was_skipped_runs_with_its_parameters_of_then(self) -> None:
+    def test_a_skipped_layer_later_runs_with_current_parameters(self) -> None:
         ranks.run(_skipped_layer, 2)
 
     def test_a_forward_that_did_not_end_leaves_no_parameters_behind(self) -> None:
@@ -274,7 +274,7 @@ class OverlapEdgesTest(unittest.TestCase):
             with self.subTest(entered=entered):
                 ranks.run(_left_in_forward, 2, entered)
 
-    def test_parameters_that_were_kept_for_a_backward_that_does_not_come_are_not_used_later(self) -> None:
+    def test_parameters_kept_for_a_missing_backward_are_not_reused(self) -> None:
         for gradients in (True, False):
             with self.subTest(gradients=gradients):
                 ranks.run(_kept_for_no_backward, 2, gradients)
@@ -295,7 +295,7 @@ class OverlapEdgesTest(unittest.TestCase):
         # FSDP takes what follows it for forwards of their own, so backward gathers all again.
         self.assertEqual(2 * LAYERS, ranks.run(_gathers_of_a_step, 2, [], "first_two", True)[0])
 
-    def test_a_reduce_scatter_that_fails_is_raised_and_the_others_waited_for(self) -> None:
+    def test_a_failed_reduce_scatter_is_raised_and_others_waited_for(self) -> None:
         for failing in (0, LAYERS - 1):
             with self.subTest(failing=failing):
                 diary = ranks.run(_failing_reduce, 2, failing)[0]

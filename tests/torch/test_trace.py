@@ -184,7 +184,7 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(0, timeline.main(["plot", *map(str, paths), "-o", str(picture)]))
         self.assertEqual([picture], list(self.folder.glob("step*")))
 
-    def test_segments_that_no_offset_explains_are_told_of(self) -> None:
+    def test_segments_that_no_offset_explains_give_a_warning(self) -> None:
         paths = [self.folder / "one.json", self.folder / "other.json"]
         for path, boot, starts in (paths[0], "a", {"out": 100, "in": 100}), (paths[1], "b", {"out": 90, "in": 70}):
             events = [{"ph": "X", "name": "all_reduce", "pid": 0, "tid": 10, "ts": when, "dur": 1,
@@ -237,7 +237,7 @@ class TraceTest(unittest.TestCase):
                 self.assertRaisesRegex(OSError, "'/dev/full'"):
             railweave.report("/dev/full")
 
-    def test_a_folder_that_is_not_there_is_told_of_before_anything_is_traced(self) -> None:
+    def test_a_missing_folder_is_named_before_anything_is_traced(self) -> None:
         begun = []
         told = "trace: no such folder: .*/none; it is for: '.*/none/x-0.json'"
         with self.assertRaisesRegex(FileNotFoundError, told), railweave.trace(self.folder / "none" / "x-0.json"):
@@ -442,7 +442,7 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual({2: 80}, _figures.waited_for([wait], issues, 0, 0, 300))
         self.assertEqual({}, _figures.waited_for([wait], issues, 2, 0, 300))
 
-    def test_a_wait_across_a_mark_is_of_each_step_as_far_as_it_is_in_it(self) -> None:
+    def test_a_wait_across_a_mark_is_divided_among_its_steps(self) -> None:
         wait = _records.Wait(10, 190, 7, "", "normal")
         issues = {("", "normal", 7): {0: 5, 1: 180}}
         self.assertEqual([{1: 90}, {1: 80}],

@@ -29,7 +29,7 @@ TimePoint deadline_of(std::chrono::milliseconds timeout) {
   return timeout <= 0ms || timeout > kEndless ? TimePoint::max() : now() + Nanos(timeout);
 }
 
-// Profiles name the backend as its user registered it: null where that is our own name.
+// Profiles show the name under which the user registered the backend. Null if that is our own name.
 std::shared_ptr<const std::string> profile_title(const std::string& backend, std::string_view title) {
   const auto colon = title.find(':');
   if (title.compare(0, colon, backend) == 0) return nullptr;
@@ -46,7 +46,7 @@ c10d::ErrorType kind_of(Code code) {
   }
 }
 
-// "group 'x' (global ranks 2, 3)".
+// Returns "group 'x' (global ranks 2, 3)".
 std::string full_name(const c10d::Backend::Options& options) {
   constexpr std::size_t kNamedMost = 16;
   std::vector<std::uint64_t> ranks = options.global_ranks_in_group;
@@ -55,7 +55,7 @@ std::string full_name(const c10d::Backend::Options& options) {
   return c10::str("group '", options.group_name, "' (global ranks ", c10::Join(", ", ranks), more ? ", ...)" : ")");
 }
 
-// " of group ...", where a rank's number here is another than everywhere.
+// Returns " of group ..."; empty if each rank has its global number in this group.
 std::shared_ptr<const std::string> whose(const c10d::Backend::Options& options) {
   std::uint64_t own = 0;
   if (std::ranges::all_of(options.global_ranks_in_group, [&](std::uint64_t rank) { return rank == own++; }))
@@ -98,7 +98,7 @@ RailweaveBackend::~RailweaveBackend() {
 
 void RailweaveBackend::setTimeout(std::chrono::milliseconds timeout) {
   timeout_ms_ = checked(timeout).count();
-  options_->timeout = timeout;  // who asks for the options reads it there
+  options_->timeout = timeout;  // callers of getBackendOptions() read this one
 }
 
 std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
@@ -113,7 +113,7 @@ void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
   try {
     ready = work->fetch();
   } catch (...) {
-    if (counted) --sequence_;  // no operation, at this rank or at any
+    if (counted) --sequence_;  // the operation does not begin, here or at any rank
     throw;
   }
   const auto place = in_flight_->add(work);
@@ -165,7 +165,7 @@ TimePoint RailweaveBackend::end_what_is_late() {
       }
       const std::string why = c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description());
       staging_->end(Status(Code::timed_out, Scope::engine, why));
-      if (group) group->abort(why);  // whose callbacks may drop this backend
+      if (group) group->abort(why);  // callbacks of the group may drop this backend
       return TimePoint::max();
     }
     next = std::min(next, work->deadline());
@@ -200,7 +200,7 @@ c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_p
   if (mine == ranks.end()) return nullptr;
   auto own = c10::make_intrusive<Options>(options ? options->timeout : timeout(), options_->backend);
   if (options) take_group(*options, *own);
-  own->global_ranks_in_group.clear();  // those given are this backend's
+  own->global_ranks_in_group.clear();  // the given ones are this backend's
   for (const int rank : ranks) {
     const auto& of_all = options_->global_ranks_in_group;
     own->global_ranks_in_group.push_back(std::size_t(rank) < of_all.size() ? of_all[std::size_t(rank)]
@@ -234,14 +234,14 @@ void RailweaveBackend::shutdown() {
   leave();
 }
 
-// A call whose Work nobody kept is finished all the same. Each ends by its own deadline, or with its group.
+// Waits for every collective, also those whose Work was dropped. Each ends by its own deadline or with its group.
 void RailweaveBackend::await_collectives() {
   if (origin_.in_child()) return;
   for (const auto& work : in_flight_->all()) {
     if (c10d::isP2POp(work->retrieveOpType())) continue;
     try {
       work->wait(timeout());
-    } catch (const std::exception&) {  // whoever holds the Work learns it from there
+    } catch (const std::exception&) {  // the holder of the Work gets the error from the Work
     }
   }
 }
@@ -256,7 +256,7 @@ void RailweaveBackend::schedule_by(const std::string& policy) {
 
 void RailweaveBackend::leave() {
   const WithoutGil released;
-  const auto last = end_group("it was shut down");  // dropped without the lock
+  const auto last = end_group("it was shut down");  // destroyed without the lock
   staging_->end(Status(Code::cancelled, Scope::engine, "it was shut down"));
   staging_->drain();
 }

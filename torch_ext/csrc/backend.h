@@ -1,9 +1,10 @@
-// The process group backend "railweave": torch's operations over a group of ours (docs/guide/torch_backend.md).
+// The process group backend "railweave": torch's operations over a collectives::Group (docs/guide/torch_backend.md).
 //
 // Source: torch/csrc/distributed/c10d/Backend.hpp (2.10 to 2.15; the old names are overridden, which works in all of
-// them). Threads: any; calls from several threads are taken in some order, which must be the same on every rank. The
-// GIL is not needed and must not be held. Errors: what is wrong with a call's own tensors is thrown by it; anything
-// later is the Work's exception.
+// them).
+// Threads: any. Calls from several threads are taken in some order, which must be the same on every rank. The GIL is
+// not needed and must not be held.
+// Errors: a call throws if its own tensors are invalid; any later error is the Work's exception.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -35,8 +36,8 @@ class RailweaveBackend final : public c10d::Backend {
         : c10d::Backend::Options(name, patience) {}
   };
 
-  // Meets the others of `store`; every rank calls it. Throws DistBackendError: who did not come within the timeout, or
-  // what the configuration said.
+  // Meets the other ranks through `store`; every rank calls it. Throws DistBackendError, with the ranks that did not
+  // come within the timeout or with the configuration's error.
   RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size, c10::intrusive_ptr<Options> options);
   ~RailweaveBackend() override;
 
@@ -44,7 +45,7 @@ class RailweaveBackend final : public c10d::Backend {
   c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override { return options_; }
   bool supportsSplitting() const override { return true; }
   bool supportsCoalescing() const override { return true; }
-  // More than 0, or a ValueError.
+  // Throws ValueError unless `timeout` is more than 0.
   void setTimeout(std::chrono::milliseconds timeout) override;
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override { return sequence_; }
@@ -83,18 +84,18 @@ class RailweaveBackend final : public c10d::Backend {
   void startCoalescing() override;
   WorkPtr endCoalescing() override;
   void waitForPendingWorks() override;
-  // A backend of those ranks of this one; null at the others.
+  // Makes a backend of these ranks of this one; returns null on the other ranks.
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& options) override;
-  // RAILWEAVE_SCHEDULE's values, from the next operation on. Waits for the collectives that were called: every rank
-  // calls it after the same one. Throws for a policy that there is not.
+  // Sets RAILWEAVE_SCHEDULE's policy from the next operation on. Waits for the collectives that were called: every rank
+  // must call it after the same one. Throws ValueError for an unknown policy.
   void schedule_by(const std::string& policy);
   // --- the end: later calls throw
-  // InFlight operations end, and the other ranks are told.
+  // Ends operations in flight; the other ranks are notified.
   void abort() override;
-  // In peace: collectives that were called are waited for, as long as each may take; unfinished messages end.
+  // Ends in order: waits for collectives that were called, each up to its timeout, and ends unfinished messages.
   void shutdown() override;
-  // Without waiting: what is unfinished ends.
+  // Ends unfinished operations without waiting for them.
   void leave();
 
  private:
@@ -115,22 +116,22 @@ class RailweaveBackend final : public c10d::Backend {
   const c10::intrusive_ptr<c10d::Store> store_;
   const c10::intrusive_ptr<Options> options_;
   std::atomic<std::int64_t> timeout_ms_;
-  const std::shared_ptr<const std::string> whose_;  // its group, for errors: empty where that is all ranks
+  const std::shared_ptr<const std::string> whose_;  // the group's name, for errors; empty for the group of all ranks
   mutable Mutex group_mutex_;
   std::shared_ptr<collectives::Group> group_ RW_GUARDED_BY(group_mutex_);  // null after the end
-  const char* ended_ RW_GUARDED_BY(group_mutex_) = "";                     // why
-  // Calls reach the group in the order of their numbers. Recursive: a call may drive another operation to its end,
-  // whose Future's callback calls again.
+  const char* ended_ RW_GUARDED_BY(group_mutex_) = "";                     // reason of the end
+  // Makes calls reach the group in the order of their numbers. Recursive: a call may drive another operation to its
+  // end, and a callback of that operation's Future may call again.
   RecursiveMutex order_;
-  std::atomic<std::uint64_t> sequence_{0};
-  std::atomic<std::uint64_t> monitored_{0};  // monitored barriers
+  std::atomic<std::uint64_t> sequence_{0};   // collectives called so far
+  std::atomic<std::uint64_t> monitored_{0};  // monitored barriers so far
   const std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();
   const std::shared_ptr<std::atomic<c10d::ErrorType>> error_ =
       std::make_shared<std::atomic<c10d::ErrorType>>(c10d::ErrorType::SUCCESS);
   Mutex coalescing_mutex_;
   std::vector<WorkPtr> coalesced_ RW_GUARDED_BY(coalescing_mutex_);
-  std::thread::id coalescing_ RW_GUARDED_BY(coalescing_mutex_);  // whose calls they are; none: nobody's
-  // Gone before the rest, without the GIL: both join threads that may want it.
+  std::thread::id coalescing_ RW_GUARDED_BY(coalescing_mutex_);  // the thread that is coalescing; default: none
+  // Destroyed first, without the GIL: both join threads that may need the GIL.
   std::optional<StagingQueue> staging_{std::in_place};
   std::optional<Deadlines> deadlines_{std::in_place, [this] { return end_what_is_late(); }};
 };

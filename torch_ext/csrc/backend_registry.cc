@@ -16,7 +16,7 @@ struct Living {
   std::vector<Weak> backends RW_GUARDED_BY(mutex);
 };
 
-// Never destroyed: backends may end after the statics.
+// Never destroyed, because backends may end after static objects.
 Living& living() {
   static auto* const the = new Living;
   return *the;
@@ -32,7 +32,7 @@ void register_backend(const c10::intrusive_ptr<RailweaveBackend>& backend) {
 }
 
 void leave_all() {
-  std::vector<c10::intrusive_ptr<RailweaveBackend>> there;  // dropped without the lock: their end may make another's
+  std::vector<c10::intrusive_ptr<RailweaveBackend>> there;  // destroyed without the lock: their end may register others
   {
     Living& all = living();
     const MutexLock lock(all.mutex);

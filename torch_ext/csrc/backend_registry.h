@@ -1,14 +1,14 @@
-// The backends of a process that are there, so that all can leave before its interpreter goes.
-// Threads: any. A forked child has its parent's, too, whose groups are dead there.
+// The living backends of a process, so that all can leave before the interpreter ends.
+// Threads: any. Fork: a child also has its parent's backends, whose groups are dead in the child.
 #pragma once
 
 #include "torch_ext/csrc/backend.h"
 
 namespace railweave::torch_ext {
 
-// Does not keep it alive.
+// Registers a backend without keeping it alive.
 void register_backend(const c10::intrusive_ptr<RailweaveBackend>& backend);
-// leave() of each. Must not be called with the GIL held.
+// Calls leave() of each backend, then waits for Futures' tasks (await_apart()). The GIL must not be held.
 void leave_all();
 
 }  // namespace railweave::torch_ext

@@ -1,4 +1,4 @@
-// Barriers. The monitored one goes by the store: a rank that does not come must not end the group.
+// Barriers. monitored_barrier uses the store, because a rank that does not come must not end the group.
 #include <c10/util/StringUtil.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kMonitored = "railweave:monitored_barrier";
-constexpr Nanos kReadMost = 10s;  // for all to read what rank 0 found
+constexpr Nanos kReadMost = 10s;  // for all ranks to read the verdict of rank 0
 
 std::string ranks_text(const std::vector<int>& ranks) {
   return c10::str(ranks.size() == 1 ? "Rank " : "Ranks ", c10::Join(", ", ranks));
 }
 
-// At rank 0: who did not come in time. All of them, or the first.
+// At rank 0: returns the ranks that did not come in time; all of them, or the first.
 std::vector<int> missing(collectives::Store& store, const std::string& prefix, int ranks, Nanos patience, bool all) {
   std::vector<int> late;
   const TimePoint end = now() + patience;
@@ -35,7 +35,7 @@ std::vector<int> missing(collectives::Store& store, const std::string& prefix, i
   return late;
 }
 
-// At rank 0: what went wrong, if anything. The words are those that users of Gloo's barrier look for.
+// At rank 0: returns the failure, or an empty text. The words are the ones that users of Gloo's barrier look for.
 std::string wait_for_all(collectives::Store& store, const std::string& prefix, int ranks,
                          std::chrono::milliseconds timeout, bool all) {
   if (timeout <= 0ms) return c10::str("Rank 0 timed out in monitoredBarrier after ", timeout.count(), " ms");
@@ -45,7 +45,8 @@ std::string wait_for_all(collectives::Store& store, const std::string& prefix, i
 
 }  // namespace
 
-// Over when the barrier is and every collective that was called before it on this rank; messages are not waited for.
+// Over when the barrier is over, and every collective that was called before it on this rank. Messages are not waited
+// for.
 RailweaveBackend::WorkPtr RailweaveBackend::barrier(const c10d::BarrierOptions& options) {
   Submission submission(c10d::OpType::BARRIER, caller("railweave:barrier"));
   std::vector<WorkPtr> earlier;

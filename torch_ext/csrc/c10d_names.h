@@ -1,4 +1,4 @@
-// What c10d called otherwise before the torch our tests run with: its newer names for the older versions
+// Names of the torch version that our tests run with, defined for older versions in which c10d named them differently
 // (docs/guide/compat.md).
 #pragma once
 
@@ -21,7 +21,7 @@ inline constexpr auto kReduceScatterTensorCoalesced = c10d::OpType::COALESCED;
 inline constexpr auto kReduceScatterTensorCoalesced = c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED;
 #endif
 
-// What the options of a backend say of its group, from `from` to `to`.
+// Copies what a backend's options say about its group.
 inline void take_group(const c10d::Backend::Options& from, c10d::Backend::Options& to) {
   to.group_name = from.group_name;
   to.global_ranks_in_group = from.global_ranks_in_group;

@@ -1,4 +1,4 @@
-// Who calls which operation: the beginning of every error about a call's own tensors.
+// Rank and operation of a call: the beginning of every error about the call's own tensors.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ struct Caller {
   const char* title;  // "railweave:all_reduce"
   int rank, ranks;
   const std::string* whose;  // " of group ...", or empty
-  std::uint64_t number;      // the collective's, were it to begin now; 0: a message, which has none
+  std::uint64_t number;      // number that the collective would have if it began now; 0: a message
 };
 
-// "railweave:all_reduce number 4 at rank 1 of 2 of group ...".
+// Prints "railweave:all_reduce number 4 at rank 1 of 2 of group ...".
 inline std::ostream& operator<<(std::ostream& out, const Caller& caller) {
   out << caller.title;
   if (caller.number != 0) out << " number " << caller.number;

@@ -1,4 +1,4 @@
-// Operations between each two ranks: of any dtype.
+// Operations between each two ranks, for any dtype.
 #include "torch_ext/csrc/backend.h"
 
 namespace railweave::torch_ext {
@@ -8,7 +8,7 @@ using c10d::OpType;
 using collectives::Group;
 using collectives::Hints;
 
-// Counts (see moved()) for each rank: of `splits` rows of the tensor, or equal parts where there are none.
+// Returns the counts (see moved()) for each rank: of `splits` rows of the tensor; equal parts if there are no splits.
 std::vector<std::size_t> parts_of(const at::Tensor& tensor, const std::vector<int64_t>& splits, int ranks,
                                   const Caller& caller) {
   const std::int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
@@ -30,7 +30,7 @@ std::vector<std::size_t> parts_of(const at::Tensor& tensor, const std::vector<in
   return counts;
 }
 
-// What a rank sends itself it receives; the others cannot know better.
+// Checks the part that a rank sends to itself: both sizes are its own, so only this rank can find a difference.
 void check_own_part(const std::vector<std::size_t>& sent, const std::vector<std::size_t>& received, int rank,
                     const Caller& caller) {
   const std::size_t to = sent[std::size_t(rank)], from = received[std::size_t(rank)];
@@ -66,7 +66,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at
   void* const to = submission.write(output);
   submission.input(input);
   submission.result(output);
-  // The others may have given splits where we did not: only those of a pair must fit.
+  // Other ranks may have given splits where this one did not. Only the counts of a pair must agree.
   submission.call([=, type = moved(input).type](Group& group, const Hints& hints) {
     return group.all_to_all_v(from, to, sent, received, type, hints);
   });

@@ -1,4 +1,4 @@
-// Operations that move elements from or to one rank, or to all: of any dtype.
+// Operations that move elements from one rank, to one rank, or to all; for any dtype.
 #include "torch_ext/csrc/backend.h"
 
 namespace railweave::torch_ext {
@@ -35,7 +35,8 @@ void add_all_gather(Submission& submission, const at::Tensor& output, const at::
   }
 }
 
-// The input of a list's own slot; a copy where it lies elsewhere in their memory.
+// Returns `input`, which may lie in its own slot of the list's memory. Returns a copy if it lies elsewhere in that
+// memory.
 at::Tensor beside(Submission& submission, const at::Tensor& input, const Tensors& outputs, int rank) {
   const auto whole = joined(outputs);
   if (!whole) return input;
@@ -85,10 +86,10 @@ RailweaveBackend::WorkPtr RailweaveBackend::broadcast(Tensors& tensors, const c1
   check_root(options.rootRank, submission.caller());
   submission.input(tensor);
   submission.result(tensor);
-  submission.check_writable(tensor);  // at the root, too: ranks call alike, and are refused alike
+  submission.check_writable(tensor);  // at the root, too, so that all ranks refuse alike
   const bool is_root = options.rootRank == rank_;
   for (const at::Tensor& piece : is_root ? submission.pieces_to_read(tensor) : submission.pieces_to_write(tensor)) {
-    // nothing writes to the root's
+    // The group does not write to the root's memory.
     void* const data = is_root ? const_cast<void*>(submission.read(piece)) : submission.write(piece);
     submission.call([=, m = moved(piece), root = int(options.rootRank)](Group& group, const Hints& hints) {
       return group.broadcast(data, data, m.count, m.type, root, hints);
@@ -114,7 +115,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::_allgather_base(at::Tensor& output, 
   return submit(std::move(submission), options.timeout);
 }
 
-// outputs[rank][i] is rank's inputs[i].
+// outputs[r][i] receives the inputs[i] of rank r.
 RailweaveBackend::WorkPtr RailweaveBackend::allgather_coalesced(Lists& outputs, Tensors& inputs,
                                                                 const c10d::AllgatherOptions& options) {
   Submission submission(OpType::ALLGATHER_COALESCED, caller("railweave:all_gather_coalesced"));

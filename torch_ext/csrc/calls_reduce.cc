@@ -1,4 +1,4 @@
-// Operations that reduce. See collectives/schedule/problem.h for who has which memory.
+// Operations that reduce. collectives/schedule/problem.h says which rank has which memory.
 #include "torch_ext/csrc/backend.h"
 #include "torch_ext/csrc/c10d_names.h"
 
@@ -9,7 +9,7 @@ using c10d::OpType;
 using collectives::Group;
 using collectives::Hints;
 
-// Adds one all_reduce of `tensor` in place.
+// Adds one all_reduce of `tensor`, in place.
 void add_all_reduce(Submission& submission, const at::Tensor& tensor, const c10d::ReduceOp& op) {
   const TensorReduction how = reduction_of(op, tensor, submission.caller());
   submission.input(tensor);

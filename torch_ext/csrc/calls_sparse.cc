@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kDimsMax = 60;
 
-// What must be known of a sparse tensor before it is added to another: nnz, dtype, sparse and dense dimensions, sizes.
+// Facts that the ranks compare before they add sparse tensors: nnz, dtype, sparse and dense dimensions, sizes.
 at::Tensor facts_of(const at::Tensor& tensor, const Caller& caller) {
   TORCH_CHECK(tensor.dim() <= kDimsMax, caller, ": expected at most ", kDimsMax, " dimensions, found ", tensor.dim());
   at::Tensor facts = at::zeros({4 + kDimsMax}, at::kLong);
@@ -33,7 +33,7 @@ std::string described(const at::Tensor& facts) {
   return c10::str("size ", sizes, " of ", at::ScalarType(fact[1]), " with ", fact[2], " sparse dimensions");
 }
 
-// All ranks look at all: who differs is refused by everybody.
+// Every rank compares the facts of all ranks, so all of them refuse a difference.
 void check_alike(const at::Tensor& facts, const Caller& caller) {
   for (std::int64_t rank = 1; rank < facts.size(0); ++rank)
     TORCH_CHECK(facts[rank].slice(0, 1).equal(facts[0].slice(0, 1)), caller, ": rank 0 has a tensor of ",
@@ -42,7 +42,7 @@ void check_alike(const at::Tensor& facts, const Caller& caller) {
 
 }  // namespace
 
-// Blocks until the others have called it too: what each rank has is asked first.
+// Blocks until the other ranks have called it, too, because the facts are exchanged first.
 RailweaveBackend::WorkPtr RailweaveBackend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
   Submission submission(c10d::OpType::_ALLREDUCE_SPARSE, caller("railweave:all_reduce_sparse"));
   TORCH_CHECK(tensors.size() == 1, submission.caller(), ": requires a single-element tensor list, found ",

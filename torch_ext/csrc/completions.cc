@@ -17,7 +17,7 @@ namespace {
 constexpr auto kIdleMost = std::chrono::seconds(5);
 constexpr auto kAwaitMost = std::chrono::seconds(5);
 
-// Never destroyed: its threads are nobody's, and a forked child, where they are not, makes another.
+// Never destroyed, because its threads are detached. A forked child, which does not have the threads, makes another.
 struct Pool {
   const ProcessOrigin origin;
   Mutex mutex;

@@ -1,18 +1,20 @@
-// Where a Future that somebody asked for is completed: what hangs on it is the user's, and may wait for another
-// operation's Future, which nobody would complete if the thread that drives operations were the one that waits.
+// Completes Futures that the program asked for, on threads of their own. A Future's callback is the user's and may wait
+// for another operation's Future. If the thread that drives operations ran the callback, that other Future would never
+// complete.
 //
-// Threads of the process (railweave-then): as many as are busy at once, each for some seconds after its last task.
+// Threads of the process (railweave-then): as many as are busy at once; each stays for some seconds after its last
+// task.
 #pragma once
 
 #include <functional>
 
 namespace railweave::torch_ext {
 
-// Runs `task` on one of them, at once, whatever the others are at; on the caller's where there is no thread to be had.
-// Any thread; the GIL is not needed. `task` must not throw.
+// Runs `task` at once on one of these threads, even if all others are busy. Runs the task on the caller's thread if no
+// thread can be started. Any thread; the GIL is not needed. `task` must not throw.
 void run_apart(std::function<void()> task);
 
-// Waits until no task is left, for some seconds at most. Not within a task. The GIL must not be held.
+// Waits until no task is left, for some seconds at most. Must not be called within a task or with the GIL held.
 void await_apart();
 
 }  // namespace railweave::torch_ext

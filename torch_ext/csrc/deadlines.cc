@@ -10,7 +10,7 @@
 namespace railweave::torch_ext {
 
 Deadlines::~Deadlines() {
-  if (origin_.in_child()) {  // a forked child has no such thread, and to destroy what it waited on would wait for it
+  if (origin_.in_child()) {  // a forked child lacks the thread; destroying the condition variable would wait for it
     new std::shared_ptr<Clock>(clock_);
     return;
   }
@@ -24,7 +24,7 @@ Deadlines::~Deadlines() {
 }
 
 Status Deadlines::expect(TimePoint deadline) {
-  if (origin_.in_child()) return {};  // no such thread, and its lock may be held for ever
+  if (origin_.in_child()) return {};  // no thread here, and the lock may be held for ever
   const MutexLock lock(clock_->mutex);
   if (deadline >= clock_->next) return {};
   clock_->next = deadline;
@@ -44,9 +44,9 @@ void Deadlines::Clock::run() {
       changed.wait_for(mutex, left);
       continue;
     }
-    next = TimePoint::max();  // what comes meanwhile is noted beside
+    next = TimePoint::max();  // expect() may set a new one meanwhile
     lock.unlock();
-    const TimePoint after = look();  // whose owner may be gone after it: then this is over
+    const TimePoint after = look();  // the owner may be gone afterwards; then `over` is set
     lock.lock();
     next = std::min(next, after);
   }

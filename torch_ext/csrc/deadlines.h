@@ -1,4 +1,4 @@
-// Ends operations whose time is over, though nobody waits for them.
+// Ends operations whose timeout has passed, even if no thread waits for them.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,14 @@ namespace railweave::torch_ext {
 // A thread of one backend (railweave-late) that sleeps until the earliest deadline.
 class Deadlines {
  public:
-  // `look`: ends what is late and answers the next deadline. Called on the thread, without a lock held.
+  // `look` ends late operations and returns the next deadline. It is called on this object's thread, without a lock
+  // held.
   explicit Deadlines(std::function<TimePoint()> look) : clock_(std::make_shared<Clock>(std::move(look))) {}
-  // Joins the thread; from `look` (what it ended dropped the last reference to a backend), leaves it to itself.
+  // Joins the thread. If called from `look` (an ended operation dropped the last reference to a backend), detaches the
+  // thread.
   ~Deadlines();
   Deadlines(const Deadlines&) = delete;
-  // There is something that ends at `deadline`. Any thread. Errors: exhausted (no thread).
+  // Announces that an operation must end at `deadline`. Any thread. Errors: exhausted (no thread).
   Status expect(TimePoint deadline);
 
  private:
@@ -29,7 +31,7 @@ class Deadlines {
     std::function<TimePoint()> look;
     Mutex mutex;
     ConditionVariable changed;
-    TimePoint next RW_GUARDED_BY(mutex) = TimePoint::max();
+    TimePoint next RW_GUARDED_BY(mutex) = TimePoint::max();  // earliest deadline; max: none
     bool over RW_GUARDED_BY(mutex) = false;
     bool started RW_GUARDED_BY(mutex) = false;
     std::thread thread RW_GUARDED_BY(mutex);

@@ -1,4 +1,4 @@
-// A Status as the exception that torch users expect.
+// Converts a Status to the exception that torch users expect.
 #pragma once
 
 #include <exception>
@@ -8,10 +8,10 @@
 
 namespace railweave::torch_ext {
 
-// DistBackendError, a RuntimeError in Python; `what` says which operation.
+// Returns a DistBackendError (in Python a RuntimeError). `what` names the operation.
 std::exception_ptr exception_of(const Status& status, const std::string& what);
 
-// Throws it unless `status` is ok.
+// Throws the exception of `status` unless it is ok.
 void check_ok(const Status& status, const std::string& what);
 
 }  // namespace railweave::torch_ext

@@ -1,4 +1,4 @@
-// The interpreter's lock, where the last reference to something of ours is dropped.
+// Releases the GIL where the last reference to an object of ours is dropped.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -7,7 +7,7 @@
 
 namespace railweave::torch_ext {
 
-// Releases the lock while it lives, if this thread has it: what is destroyed may join threads that run Python's
+// Releases the GIL for its lifetime, if this thread holds the GIL. Destroyed objects may join threads that run Python
 // callbacks.
 class WithoutGil {
  public:

@@ -1,5 +1,5 @@
-// What a thread says of the operations that it calls, beside their arguments: railweave.hints() in Python.
-// Threads: each has its own; those of a thread that said nothing are the defaults.
+// Hints of a thread about the operations that it calls: railweave.hints() in Python.
+// Threads: each has its own hints; a thread that set none has the defaults.
 #pragma once
 
 #include "collectives/group/group.h"
@@ -7,7 +7,7 @@
 namespace railweave::torch_ext {
 
 collectives::Hints hints_of_this_thread();
-// What the calling thread says from now on; returns what it said before.
+// Sets the priority of the calling thread's operations from now on; returns the previous one.
 Priority set_priority(Priority priority);
 
 }  // namespace railweave::torch_ext

@@ -8,7 +8,7 @@ InFlight::Place InFlight::add(c10::intrusive_ptr<RailweaveWork> work) {
 }
 
 void InFlight::remove(Place place) {
-  c10::intrusive_ptr<RailweaveWork> last;  // perhaps the last reference: dropped without the lock
+  c10::intrusive_ptr<RailweaveWork> last;  // perhaps the last reference: destroyed without the lock
   const MutexLock lock(mutex_);
   last = std::move(*place);
   works_.erase(place);

@@ -1,5 +1,5 @@
 // The Works of a backend that are not over.
-// Threads: any; a Work leaves on the thread that drove it, perhaps when its backend is gone.
+// Threads: any. A Work is removed on the thread that drove it, perhaps after its backend is gone.
 #pragma once
 
 #include <list>
@@ -16,7 +16,7 @@ class InFlight {
 
   Place add(c10::intrusive_ptr<RailweaveWork> work);
   void remove(Place place);
-  // In the order they were added.
+  // Returns the Works in the order in which they were added.
   std::vector<c10::intrusive_ptr<RailweaveWork>> all() const;
 
  private:

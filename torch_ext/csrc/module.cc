@@ -1,4 +1,4 @@
-// What Python sees: railweave._C.
+// The Python bindings: railweave._C.
 #include <torch/csrc/utils/pybind.h>
 #include <torch/version.h>
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -30,7 +30,7 @@ c10::intrusive_ptr<RailweaveBackend> created(const c10::intrusive_ptr<c10d::Stor
   return backend;
 }
 
-// torch copies those of the parent of a group that is split off.
+// torch copies the options of the parent group when a group is split off.
 c10::intrusive_ptr<RailweaveBackend::Options> copied(const RailweaveBackend::Options& options) {
   auto copy = c10::make_intrusive<RailweaveBackend::Options>(options.timeout, options.backend);
   railweave::torch_ext::take_group(options, *copy);
@@ -46,14 +46,14 @@ const char* error_name(c10d::ErrorType error) {
   }
 }
 
-// railweave/_records.py reads what these answer.
+// railweave/_records.py reads the results of these functions.
 void define_trace(py::module_& module) {
   namespace trace = railweave::trace;
   module.def("_trace_start", &trace::start, py::arg("records"));
   module.def("_trace_stop", [] {
     trace::Taken taken;
     {
-      const py::gil_scoped_release released;  // those who write may be about to ask for it
+      const py::gil_scoped_release released;  // threads that write records may be about to take it
       taken = trace::stop();
     }
     const auto* bytes = reinterpret_cast<const char*>(taken.records.data());
@@ -84,7 +84,7 @@ void define_trace(py::module_& module) {
 }  // namespace
 
 PYBIND11_MODULE(_C, module) {
-  py::module_::import("torch._C._distributed_c10d");  // whose types these derive from
+  py::module_::import("torch._C._distributed_c10d");  // has the base classes of these types
   module.attr("built_for_torch") = TORCH_VERSION;
 
   py::enum_<railweave::Priority>(module, "Priority", "How soon compute wants an operation; see railweave.hints.")

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/process_origin.h"
+#include "collectives/config/config_section.h"
+#include "torch_ext/config/config_section.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -25,8 +27,8 @@ struct Known {
   std::weak_ptr<Engine> engine RW_GUARDED_BY(mutex);
 };
 
-// Never destroyed: threads may outlive the objects of a process that exits. Another one in a forked child, where the
-// mutex may be held for ever.
+// Never destroyed, because threads may outlive the objects of a process that exits. A forked child has one of its own,
+// because the parent's mutex may be held for ever.
 Known& known() {
   static Known* const of_parent = new Known;
   static const ProcessOrigin origin;
@@ -43,6 +45,8 @@ Result<std::shared_ptr<Engine>> process_engine() {
   const bool inherited = here.made_in && here.made_in->in_child();
   if (auto engine = here.engine.lock(); engine && !inherited) return engine;
   set_log_sink(say);
+  collectives::register_config();
+  register_config();
   RW_ASSIGN_OR_RETURN(Config config, Config::from_environment());
   if (!config.shm) config.shm = true;
   auto engine = Engine::start(config);

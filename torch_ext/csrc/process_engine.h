@@ -7,9 +7,10 @@
 
 namespace railweave::torch_ext {
 
-// Made with the first backend by the environment's RAILWEAVE_*, over shared memory within a host unless it says no;
-// gone with the last. A process without any other interface takes the loopback. A forked child gets one of its own.
-// Threads: any. Errors: what the configuration or the engine said.
+// Returns the engine. The first backend starts it with the environment's RAILWEAVE_*, and the engine ends with the last
+// backend. Shared memory is on within a host unless the environment turns it off. A process without any other interface
+// uses the loopback. A forked child gets an engine of its own.
+// Threads: any. Errors: of the configuration or of the engine.
 Result<std::shared_ptr<Engine>> process_engine();
 
 }  // namespace railweave::torch_ext

@@ -1,4 +1,5 @@
-// CUDA's devices, by torch's device-generic interface alone: what is built against a CPU torch serves a CUDA torch.
+// CUDA devices, through torch's device-generic interface only. So a library built against a CPU torch also serves a
+// CUDA torch.
 #include "torch_ext/csrc/staging.h"
 
 #include <ATen/core/grad_mode.h>
@@ -56,7 +57,7 @@ class GuardedDevice final : public StagedDevice {
     begin.hold_current_stream();
     for (const auto& [to, from] : copies) {
       to.copy_(from, true);
-      // The host's side of it is known to the allocator of pinned memory by the copy itself.
+      // The copy itself informs the allocator of pinned memory about the host's side.
       guard_.recordDataPtrOnStream((way == Way::to_host ? from : to).storage().data_ptr(), stream);
     }
     return std::make_shared<EventMark>(stream);

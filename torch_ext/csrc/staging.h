@@ -1,6 +1,7 @@
-// A device whose tensors go through the host: its copies there and back, by copy engines, on streams of its own.
+// A device whose tensors go through the host. Copy engines make the copies both ways, on streams that only staging
+// uses.
 //
-// Threads: any. Errors: torch's exceptions. Nothing here waits for the device.
+// Threads: any. Errors: torch's exceptions. No call here waits for the device.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,12 +15,13 @@ namespace railweave::torch_ext {
 
 using Copies = std::vector<std::pair<at::Tensor, at::Tensor>>;  // to, from
 
-// A place in what a stream was given to do.
+// A point in the work queued on a stream.
 class Mark {
  public:
   virtual ~Mark() = default;
+  // Returns true if the stream has reached the mark. Does not wait.
   virtual bool passed() = 0;
-  // What the thread's current stream is given from now on comes after it.
+  // Makes all later work on the thread's current stream wait for the mark.
   virtual void hold_current_stream() = 0;
 };
 using MarkPtr = std::shared_ptr<Mark>;
@@ -29,19 +31,20 @@ enum class Way { to_host, to_device };
 class StagedDevice {
  public:
   virtual ~StagedDevice() = default;
-  // Memory of the host's that copy engines reach.
+  // Allocates pinned memory of the host, which copy engines can access.
   virtual at::Tensor room(std::int64_t elements, at::ScalarType type) = 0;
-  // The end of what the thread's current stream was given so far. Throws where that stream is captured into a graph.
+  // Marks the end of the work queued so far on the thread's current stream. Throws if the stream is being captured into
+  // a graph.
   virtual MarkPtr mark() = 0;
-  // Gives the stream of that way these copies, after `begin`; answers their end. The tensors' memory lasts so long,
-  // whoever drops them.
+  // Queues copies on the stream of this direction, after `begin`; returns the mark of their end. The tensors' memory
+  // stays valid until then, even if all references are dropped.
   virtual MarkPtr copy(Way way, Mark& begin, const Copies& copies) = 0;
-  // Calls `call` with the stream to the device as the thread's current one.
+  // Calls `call` with the stream to the device as the thread's current stream.
   virtual void on_stream_to_device(const std::function<void()>& call) = 0;
 };
 
-// One per device and process, never destroyed; null where tensors of `device` need no staging, or torch has no such
-// device.
+// Returns the device's only instance in this process, which is never destroyed. Null if tensors of `device` need no
+// staging, or torch has no such device.
 StagedDevice* staged_device(at::Device device);
 
 }  // namespace railweave::torch_ext

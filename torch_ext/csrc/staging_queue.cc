@@ -9,13 +9,13 @@
 namespace railweave::torch_ext {
 namespace {
 
-// Between two looks whether copies are done: torch's way to wait for them keeps a core busy.
+// Interval between polls for finished copies, because torch's blocking wait keeps a core busy.
 constexpr auto kPoll = std::chrono::microseconds(20);
 
 }  // namespace
 
 StagingQueue::~StagingQueue() {
-  if (origin_.in_child()) {  // a forked child has no such thread, and to destroy what it waited on would wait for it
+  if (origin_.in_child()) {  // a forked child lacks the thread; destroying the condition variable would wait for it
     new std::shared_ptr<Pending>(line_);
     return;
   }
@@ -30,7 +30,7 @@ StagingQueue::~StagingQueue() {
 }
 
 void StagingQueue::add(MarkPtr ready, Launch launch) {
-  if (origin_.in_child()) return launch({});  // the group itself says that it is not of this process
+  if (origin_.in_child()) return launch({});  // the group itself refuses calls in a forked child
   Status status;
   {
     const MutexLock lock(line_->mutex);

@@ -1,5 +1,5 @@
-// Operations on their way into a group, in the order they were called: one whose inputs are still being copied to the
-// host holds back those behind it, since the group must see the same order on every rank.
+// Passes operations to the group in the order in which they were called. An operation whose inputs are still being
+// copied to the host holds back later ones, because the group must see the same order on every rank.
 #pragma once
 
 #include <deque>
@@ -14,24 +14,24 @@
 
 namespace railweave::torch_ext {
 
-// A thread of one backend (railweave-stage), which is there once an operation had to wait.
+// A thread of one backend (railweave-stage), which starts when the first operation has to wait.
 class StagingQueue {
  public:
-  // Told ok, or why the operation must not go to the group.
+  // Called with ok, or with the reason why the operation must not go to the group.
   using Launch = std::function<void(const Status&)>;
 
   StagingQueue() : line_(std::make_shared<Pending>()) {}
-  // Joins the thread; what still waits is told `cancelled`. From a `launch` that dropped the last reference to a
-  // backend, leaves the thread to itself.
+  // Joins the thread; waiting operations get `cancelled`. If called from a `launch` that dropped the last reference to
+  // a backend, detaches the thread.
   ~StagingQueue();
   StagingQueue(const StagingQueue&) = delete;
-  // Calls `launch` once: within this call where nothing is ahead and `ready` is null, else on the thread. One caller at
-  // a time, or one within the `launch` of another.
+  // Calls `launch` once: within this call if the queue is empty and `ready` is null, else on the thread once `ready`
+  // has passed. One caller at a time, or one within the `launch` of another.
   void add(MarkPtr ready, Launch launch);
-  // Whatever waits, or comes later, is told `why`. Any thread; the first one sticks.
+  // Fails all waiting and later operations with `why`. Any thread; the first call counts.
   void end(const Status& why);
-  // Waits until nothing is on its way; not within a `launch` on the thread, which is on its way itself. Any thread,
-  // while others add.
+  // Waits until the queue is empty; returns at once within a `launch` on the thread, whose operation is itself in the
+  // queue. Any thread, while others add.
   void drain();
 
  private:
@@ -45,7 +45,8 @@ class StagingQueue {
     std::deque<Waiting> waiting RW_GUARDED_BY(mutex);  // the first one is being launched
     Status ended RW_GUARDED_BY(mutex);
     bool over RW_GUARDED_BY(mutex) = false;
-    std::thread thread RW_GUARDED_BY(mutex);  // begun by add(): even its id is read under mutex, but in the destructor
+    // Started by add(). Even the thread's id is read under the mutex, except in the destructor.
+    std::thread thread RW_GUARDED_BY(mutex);
 
     void run();
     Status until_ready(const MarkPtr& ready);

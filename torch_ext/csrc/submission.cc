@@ -11,13 +11,13 @@
 namespace railweave::torch_ext {
 namespace {
 
-// Its elements lie one after the other, and are what they are.
+// Returns true if the elements are contiguous, and neither conjugated nor negated lazily.
 bool plain(const at::Tensor& tensor) { return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg(); }
 
 at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg().contiguous(); }
 
-// Each element has a place of its own: in the order of strides, each dimension steps over all that those before it
-// reach. (More is refused than must be: strides of 2 and 3, say.)
+// Returns true if no two elements share memory: in the order of strides, each dimension steps over everything that the
+// earlier ones reach. Some valid tensors are refused, too (strides of 2 and 3, for example).
 bool is_apart(const at::Tensor& tensor) {
   if (tensor.numel() == 0 || tensor.is_non_overlapping_and_dense()) return true;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
@@ -32,12 +32,12 @@ bool is_apart(const at::Tensor& tensor) {
   });
 }
 
-// Start, unmeasured on a GPU. Of the larger side of an operation.
+// Bytes of a chunk, of the larger side of an operation. A starting point, not measured on a GPU.
 constexpr std::int64_t kChunkBytes = 8 << 20;
 
 }  // namespace
 
-// Results are copied into it once the others have had theirs: too late to find that they cannot be.
+// Checked before the start: results are copied after the other ranks have theirs, which is too late for an error.
 void Submission::check_writable(const at::Tensor& tensor) const {
   TORCH_CHECK(!tensor._is_zerotensor(), caller_, ": a result cannot be written to a tensor of immutable zeros");
   TORCH_CHECK(
@@ -78,7 +78,7 @@ at::Tensor Submission::fetched(const at::Tensor& tensor) {
 }
 
 at::Tensor Submission::apart(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at) {
-  if (staged(input) || !plain(input) || !plain(output)) return input;  // one of them is copied anyway
+  if (staged(input) || !plain(input) || !plain(output)) return input;  // a copy is made anyway
   const auto* const from = static_cast<const std::byte*>(input.const_data_ptr());
   const auto* const to = static_cast<const std::byte*>(output.const_data_ptr());
   const std::less<const std::byte*> before;
@@ -122,7 +122,7 @@ void* Submission::write(at::TensorList tensors) {
   if (const auto one = joined(tensors)) return write(*one);
   return in_pieces(tensors, [this](const at::Tensor& piece, const at::Tensor& tensor) {
     check_writable(tensor);
-    static_cast<void>(staged(tensor));  // where the others are
+    static_cast<void>(staged(tensor));  // checks the tensor's device
     chunk_.after.emplace_back(tensor, piece);
   });
 }

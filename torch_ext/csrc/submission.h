@@ -1,5 +1,6 @@
-// An operation of torch's on its way into the group: which memory the group sees of which tensor, and what is copied
-// when. Throws where the tensors are not all of one device. Threads: the caller's.
+// Prepares one operation of torch for the group: which memory the group sees for each tensor, and which copies are made
+// before and after. Throws if the tensors are on different devices.
+// Threads: the caller's.
 #pragma once
 
 #include <functional>
@@ -19,34 +20,36 @@ class Submission {
     std::int64_t from, length;
   };
 
-  // Its hints are those of the calling thread.
+  // Takes the hints of the calling thread.
   Submission(c10d::OpType type, const Caller& caller) : caller_(caller) {
     outline_.type = type, outline_.title = caller.title, outline_.hints = hints_of_this_thread();
   }
 
-  // Memory for the group, valid until the operation is over. A tensor whose elements do not lie one after the other is
-  // copied: before, where it is read; after, where it is written. So is one of a device that is staged, by the device.
+  // Memory for the group, valid until the operation is over. A tensor that is not contiguous is copied: before the
+  // operation if read, after it if written. A tensor of a staged device is copied likewise, by the device.
   const void* read(const at::Tensor& tensor);
   void* write(const at::Tensor& tensor);
   void* change(const at::Tensor& tensor);
-  // Throws where nothing could be written to it: for who only reads what others write.
+  // Throws if no result can be written to the tensor. Ranks that only read the tensor call it, too, so all ranks refuse
+  // alike.
   void check_writable(const at::Tensor& tensor) const;
-  // `input`, to be read while `output` is written; a copy of it where they share memory in another way than the group's
-  // operation allows: `own_at` is where the input may lie in the output, in elements (below 0: the output in the
-  // input).
+  // Returns `input`, to be read while `output` is written. Returns a copy if the two share memory in a way that the
+  // group's operation does not allow. `own_at`: where the input may lie in the output, in elements; negative: where the
+  // output may lie in the input.
   at::Tensor apart(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at);
-  // The same for all of a list as one piece, in order.
+  // The same for all tensors of a list as one piece, in order.
   const void* read(at::TensorList tensors);
   void* write(at::TensorList tensors);
 
-  // How each of the `parts` equal parts of `whole` is cut into chunks: not, unless a device's copies of one chunk can
-  // go beside another on the wire. A function of the size, so the same on every rank.
+  // Cuts each of the `parts` equal parts of `whole` into chunks. One chunk, unless the tensor is on a staged device:
+  // then copies of a chunk overlap with another chunk on the wire. The cuts depend on the size alone, so they are the
+  // same on every rank.
   std::vector<Slice> slices(const at::Tensor& whole, std::int64_t parts);
-  // The elements in a row, to be sliced: of what is read, what is written, what is both.
+  // Returns the elements as one row, to be sliced: for reading, for writing, for both.
   at::Tensor row_to_read(const at::Tensor& tensor);
   at::Tensor row_to_write(const at::Tensor& tensor);
   at::Tensor row_to_change(const at::Tensor& tensor);
-  // The tensor itself, or slices of that row.
+  // Returns the tensor itself, or slices of its row.
   Tensors pieces_to_read(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_read); }
   Tensors pieces_to_write(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_write); }
   Tensors pieces_to_change(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_change); }
@@ -60,8 +63,8 @@ class Submission {
   void message(std::size_t bytes) { outline_.is_receive = true, outline_.message_bytes = bytes; }
   void after(std::vector<c10::intrusive_ptr<c10d::Work>> earlier) { outline_.after = std::move(earlier); }
 
-  // What is to be asked of the group with the memory that was got since the last call, for the result (else the input)
-  // that was told last: a chunk. Called once the Work is made, never when it is not.
+  // Adds a chunk, with the memory obtained since the last call(). The chunk belongs to the result (else the input) that
+  // was added last. `call` runs once the Work exists, and never if no Work is made.
   void call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call);
 
   Outline& outline() { return outline_; }
@@ -78,8 +81,8 @@ class Submission {
 
   const Caller caller_;
   Outline outline_;
-  Chunk chunk_;  // not called yet
-  std::optional<at::Device> place_;
+  Chunk chunk_;                      // being prepared; call() completes it
+  std::optional<at::Device> place_;  // device of the tensors; none: no tensor yet
 };
 
 }  // namespace railweave::torch_ext

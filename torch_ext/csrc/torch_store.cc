@@ -18,7 +18,7 @@ const std::vector<std::uint8_t> kNoSuchKey{'r', 'w', ':', 'n', 'o', 'n', 'e'};
 constexpr Nanos kFirstPause = 200us, kLongestPause = 20ms;
 
 Status store_failed(const std::string& what, const std::string& key, const std::exception& error) {
-  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);  // whose what() has a stack of calls, too
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);  // its what() includes a backtrace
   const char* why = of_torch ? of_torch->what_without_backtrace() : error.what();
   return Status(Code::remote, Scope::engine, "the store failed to " + what + " " + key + ": " + why);
 }
@@ -58,19 +58,19 @@ class TorchStore final : public collectives::Store {
   Status remove(const std::string& key) override {
     try {
       store_->deleteKey(key);
-    } catch (const std::exception&) {  // not every store can: what is left says whose it is
+    } catch (const std::exception&) {  // not every store can; keys left over name their owner
     }
     return {};
   }
 
  private:
-  // kNoSuchKey where it was removed since it was there: get() would wait for another, or find it empty. What
-  // compareSet() expects and does not find it answers, and sets nothing (torch 2.13: TCPStoreBackend, HashStore,
+  // Returns kNoSuchKey if the key was removed meanwhile: get() would wait for a new value, or find an empty one. For a
+  // missing key compareSet() returns the expected value and sets nothing (torch 2.13: TCPStoreBackend, HashStore,
   // FileStore).
   std::vector<std::uint8_t> read_now(const std::string& key) {
     try {
       return store_->compareSet(key, kNoSuchKey, kNoSuchKey);
-    } catch (const std::exception&) {  // not every store can
+    } catch (const std::exception&) {  // not every store has compareSet()
       return store_->get(key);
     }
   }

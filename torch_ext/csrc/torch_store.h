@@ -1,5 +1,5 @@
-// torch's Store as the place where ranks meet.
-// Threads: any. Polls, since a waiting call of a TCPStore keeps every other call through the same client out.
+// torch's Store as the collectives::Store at which ranks meet.
+// Threads: any. Polls, because a waiting call of a TCPStore blocks every other call through the same client.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -8,7 +8,7 @@
 
 namespace railweave::torch_ext {
 
-// `store` is kept; its exceptions become Code::remote.
+// Keeps `store`; its exceptions become Code::remote.
 std::shared_ptr<collectives::Store> store_of(c10::intrusive_ptr<c10d::Store> store);
 
 }  // namespace railweave::torch_ext

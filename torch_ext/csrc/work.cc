@@ -73,7 +73,7 @@ void RailweaveWork::begin(std::function<void(const Status&)> over) {
 
 void RailweaveWork::launch(std::size_t chunk, collectives::Group& group, const Status& status) {
   if (!status.ok()) {
-    if (status.code() == Code::system)  // the others wait for it
+    if (status.code() == Code::system)  // the other ranks wait for this operation
       group.abort(c10::str(description(), ": ", status.message()));
     launched_.store(chunk + 1);
     return chunk_over(chunk, status);
@@ -84,7 +84,7 @@ void RailweaveWork::launch(std::size_t chunk, collectives::Group& group, const S
     hints.part = outline_.chunks[chunk].elements << 56;
     if (outline_.chunks.size() > 1) hints.part |= std::uint64_t(outline_.chunks.size()) << 32 | chunk;
     part = outline_.chunks[chunk].call(group, hints);
-  } catch (const std::exception& error) {  // no memory: the others wait for it
+  } catch (const std::exception& error) {  // out of memory: the other ranks wait
     return launch(chunk, group, Status(Code::system, Scope::session, error.what()));
   }
   parts_[chunk] = part;
@@ -114,7 +114,7 @@ void RailweaveWork::chunk_over(std::size_t chunk, Status status) {
 
 void RailweaveWork::deliver(const Copies& copies) {
   if (copies.empty()) return;
-  const MutexLock lock(ends_mutex_);  // held meanwhile: the mark that stays is that of the stream's last copy
+  const MutexLock lock(ends_mutex_);  // held for the copies, so that the last mark on the stream stays
   try {
     const at::ThreadLocalStateGuard as_the_caller(*callers_);
     if (outline_.device != nullptr) {
@@ -139,7 +139,7 @@ void RailweaveWork::conclude() {
   outline_.chunks.clear();
   outline_.last.clear();
   outline_.after.clear();
-  std::exchange(over_, nullptr)(status_);  // first: whoever sees that this failed sees what ended the group
+  std::exchange(over_, nullptr)(status_);  // before finish(): a failed Work implies a known group error
   finish(failed);
   Future unasked = Future::unasked;
   if (future_is_.compare_exchange_strong(unasked, Future::completing)) return complete_future(failed);
@@ -149,7 +149,7 @@ void RailweaveWork::conclude() {
 c10::intrusive_ptr<c10::ivalue::Future> RailweaveWork::getFuture() {
   Future found = Future::unasked;
   if (!future_is_.compare_exchange_strong(found, Future::asked) && found == Future::completing)
-    // a moment: else what the caller hangs on it would be called there
+    // Takes a moment only. Without the wait, a callback that the caller adds could run on the thread that drove.
     while (!future_->completed()) std::this_thread::yield();
   return future_;
 }
@@ -167,7 +167,7 @@ void RailweaveWork::complete_future(const std::exception_ptr& failed) {
 
 template <class Each>
 void RailweaveWork::each_part(Each each) const {
-  for (std::size_t i = 0; i < launched_; ++i)  // asked again each time: more may be launched meanwhile
+  for (std::size_t i = 0; i < launched_; ++i)  // launched_ is read each time, because it may grow
     if (parts_[i]) each(*parts_[i]);
 }
 
@@ -184,7 +184,7 @@ bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
   const TimePoint began = now();
   const auto left = [&] { return most == Nanos::max() ? most : std::max(Nanos{0}, most - (now() - began)); };
   each_part([&](collectives::Work& part) { static_cast<void>(part.wait(left())); });
-  std::unique_lock lock(mutex_);  // torch's, as cv_
+  std::unique_lock lock(mutex_);  // both are members of c10d::Work
   const auto over = [this] { return completed_; };
   if (most == Nanos::max()) {
     cv_.wait(lock, over);
@@ -195,7 +195,7 @@ bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
   }
   const std::exception_ptr failed = exception_;
   lock.unlock();
-  if (future_is_ == Future::asked) future_->wait();  // its value is there, too; what hangs on it may still be called
+  if (future_is_ == Future::asked) future_->wait();  // the value is there, too; callbacks may still run
   if (failed) std::rethrow_exception(failed);
   if (delivered_) delivered_->hold_current_stream();
   return true;

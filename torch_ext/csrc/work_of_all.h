@@ -1,4 +1,4 @@
-// Several Works as one: what endCoalescing() answers. Threads: any.
+// Several Works as one, as returned by endCoalescing(). Threads: any.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -8,7 +8,7 @@
 
 namespace railweave::torch_ext {
 
-// Over when all are; fails as the first of them that did.
+// Over when all Works are over; fails with the error of the first one, in order, that failed.
 class WorkOfAll final : public c10d::Work {
  public:
   WorkOfAll(int rank, std::vector<c10::intrusive_ptr<c10d::Work>> works);
@@ -18,7 +18,7 @@ class WorkOfAll final : public c10d::Work {
   std::exception_ptr exception() const override;
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override { wait(kNoTimeout); }
-  // The source of the one receive among the works; throws where there is none, or several.
+  // Returns the source of the one receive among the works. Throws if there is none, or if there are several.
   int sourceRank() const override;
   void abort() override;
   std::vector<at::Tensor> result() override;

@@ -1,15 +1,15 @@
 """Railweave: plain Ethernet, all of it, for torch.distributed and NCCL.
 
-Importing this registers the process group backend ``"railweave"``::
+Importing the package registers the process group backend ``"railweave"``::
 
     import railweave
     torch.distributed.init_process_group("railweave")
 
-It serves CPU tensors of every dtype, over all NICs of a host and over shared memory within one, and CUDA tensors, which
-it copies to the host and back. Its variables (``RAILWEAVE_*``) are those of the NCCL plugin.
+The backend serves CPU tensors of every dtype, over all NICs of a host and over shared memory within a host. It also
+serves CUDA tensors, which it copies to the host and back. Its variables (``RAILWEAVE_*``) are those of the NCCL plugin.
 """
 
-# By names of their own: dir() shows what is Railweave's.
+# Underscores keep imported names apart: dir() shows Railweave's own.
 import atexit as _atexit
 
 import torch as _torch
@@ -30,7 +30,7 @@ __all__ = ["Options", "ProcessGroupRailweave", "enable_nccl_plugin", "hints", "r
 
 
 def _create(options, backend_options):
-    """A backend as torch asks for it: `options` is its `_DistributedBackendOptions`, `backend_options` the user's."""
+    """Makes a backend for torch. `options`: torch's `_DistributedBackendOptions`; `backend_options`: the user's."""
     given = backend_options is not None and backend_options._timeout != Options().timeout
     own = Options(backend_options._timeout if given else options.timeout)
     own.group_name = str(options.group_id or "")
@@ -40,8 +40,8 @@ def _create(options, backend_options):
 
 
 def register():
-    """Registers the backend ``"railweave"`` for CPU tensors, and CUDA's where torch has CUDA. Importing this package
-    did; again does no harm."""
+    """Registers the backend ``"railweave"`` for CPU tensors, and for CUDA tensors if torch has CUDA. Importing this
+    package calls it; further calls change nothing."""
     if "RAILWEAVE" not in _dist.Backend._plugins:
         devices = ["cpu", "cuda"] if _torch.backends.cuda.is_built() else ["cpu"]
         _dist.Backend.register_backend("railweave", _create, extended_api=True, devices=devices)
@@ -49,5 +49,5 @@ def register():
 
 register()
 _trace.begin_as_the_environment_says()
-# Before the interpreter goes: its callbacks cannot run later.
+# Ends operations before the interpreter ends, because their callbacks cannot run later.
 _atexit.register(_leave_all)

@@ -1,16 +1,16 @@
-"""Memory for collectives, used again."""
+"""Memory for collectives, reused."""
 
 import math
 
 import torch
 
-_FORWARDS_KEPT = 16  # start: without being taken; an evaluation between steps may have some
+_FORWARDS_KEPT = 16  # forwards without being taken; a starting point: an evaluation between steps may have some
 
 
 class _Memory:
     def __init__(self, bytes_, device):
         self._tensor = torch.empty(bytes_, dtype=torch.uint8, device=device)
-        self._alone = self._holders()  # while nobody else has it
+        self._alone = self._holders()  # use count while nothing else holds the storage
 
     def _holders(self):
         return torch._C._storage_Use_Count(self._tensor.untyped_storage()._cdata)
@@ -19,7 +19,7 @@ class _Memory:
         return self._holders() == self._alone
 
     def is_whole(self):
-        """False where somebody took its bytes away, or moved them to where other processes see them."""
+        """Returns false if the bytes were taken away, or moved to memory that other processes see."""
         return self._tensor.untyped_storage().nbytes() == self._tensor.nbytes and not self._tensor.is_shared()
 
     def serves(self, bytes_):
@@ -30,22 +30,22 @@ class _Memory:
 
 
 class Buffers:
-    """Of CPU tensors: what no tensor holds any more (a bare storage is not seen) is given again, for pages that the
-    kernel has to clear first cost about as much as the bytes' way to the peer. Other devices have allocators that do
-    so. Threads: one at a time."""
+    """Reuses the memory of a CPU tensor once no tensor holds it any more (a bare storage is not noticed). Pages that
+    the kernel must clear first cost about as much as sending the bytes to the peer. Other devices have allocators that
+    reuse memory. Threads: one at a time."""
 
     def __init__(self):
-        self._kept = []  # pairs: the forward in which it was taken last, memory
+        self._kept = []  # pairs: the last forward that took the memory, the memory
         self._forward = 0
 
     def forward_begins(self):
-        """What nobody took for some forwards is given back."""
+        """Starts a forward. Frees memory that was not taken for some forwards (_FORWARDS_KEPT)."""
         self._forward += 1
         oldest = self._forward - _FORWARDS_KEPT
         self._kept = [(taken, memory) for taken, memory in self._kept if taken >= oldest or not memory.is_free()]
 
     def take(self, size, dtype, device):
-        """As torch.empty."""
+        """Returns memory as torch.empty does."""
         if device.type != "cpu":
             return torch.empty(*size, dtype=dtype, device=device)
         bytes_ = math.prod(size) * dtype.itemsize

@@ -1,28 +1,28 @@
-"""Records as a Chrome trace, which Perfetto and chrome://tracing open."""
+"""Converts records to a Chrome trace, which Perfetto and chrome://tracing open."""
 
 import socket
 import time
 
 from railweave._records import name_of, type_of
 
-_STEPS, _PAIRS, _FIRST_LANE = 1, 2, 10  # rows
+_STEPS, _PAIRS, _FIRST_LANE = 1, 2, 10  # row numbers
 
 
 def boot():
-    """Names the run of the kernel whose CLOCK_MONOTONIC this is."""
+    """Returns the kernel's boot id, which names the run of the kernel whose CLOCK_MONOTONIC this is."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return file.read().strip()
 
 
 def realtime_offset():
-    """Nanoseconds from CLOCK_MONOTONIC to CLOCK_REALTIME."""
+    """Returns the nanoseconds from CLOCK_MONOTONIC to CLOCK_REALTIME."""
     before, real, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
     return real - (before + after) // 2
 
 
 def as_chrome(records, rank, world_size):
-    """The object to write as JSON. ``ts`` are microseconds since ``baseTimeNanoseconds`` (CLOCK_REALTIME), as torch's
-    profiler has them; ``railweave`` holds what merging needs."""
+    """Returns the object to write as JSON. ``ts`` is in microseconds since ``baseTimeNanoseconds`` (CLOCK_REALTIME), as
+    in torch's profiler; ``railweave`` has the data that merging needs."""
     offset = realtime_offset()
     begins = [each[0].begin for each in (records.operations, records.sent, records.received, records.waits,
                                          records.steps, records.in_flight) if each]
@@ -54,7 +54,7 @@ class _Events:
             self._span(_STEPS, "steps", f"step {number}", begin, end)
 
     def add_waits(self, waits):
-        """Of several threads at once: rows beside each other."""
+        """Puts waits of several threads at one time on rows beside each other."""
         for number, wait in enumerate(waits):
             self._pair(f"w{self._rank}.{number}", "compute waits", name_of(wait.what), wait.begin, wait.end,
                        group=wait.group)
@@ -66,13 +66,14 @@ class _Events:
                              "args": {"operations": one.operations, "MB": one.bytes / 1e6}})
 
     def add_operations(self, operations):
-        """Those that are on their way at once get rows beside each other."""
+        """Puts operations that were in flight at one time on rows beside each other."""
         for number, one in enumerate(operations):
             self._pair(f"o{self._rank}.{number}", f"{one.priority}, {one.group}", name_of(one.what), one.begin, one.end,
                        bytes=one.bytes, type=type_of(one.what), held_us=(one.live - one.begin) / 1000)
 
     def add_segments(self, segments, way):
-        """One after the other on each lane; a lane may have taken the next before the one ahead was done."""
+        """Puts segments one after the other on each lane. A lane may have taken a segment before the previous one was
+        done."""
         done = {}
         for segment in sorted(segments, key=lambda one: one.end):
             row = f"{segment.rail} {way}, lane {segment.lane} of session {segment.key[0]:08x}"

@@ -1,27 +1,27 @@
-"""Traces of all ranks, and of torch's profiler, on one clock: the first trace's. Files are not trusted: what is missing
-or of another kind is refused by its name."""
+"""Puts traces of all ranks, and of torch's profiler, on one clock: the first trace's. Files are not trusted: an error
+names the field that is missing or of another type."""
 
 import json
 import warnings
 from collections import deque
 
-_FARTHEST = 1e18  # microseconds: what is beyond is no time
+_FARTHEST = 1e18  # microseconds; a larger value is no time
 _NUMBER = int | float
-# What events of ours have, by their ph, as far as it is read here.
+# Fields of our events that this module reads, by `ph`.
 _OURS = {"X": {"name": str, "pid": int, "tid": int, "ts": _NUMBER, "dur": _NUMBER},
          "b": {"name": str, "cat": str, "id": str, "pid": int, "ts": _NUMBER},
          "e": {"id": str, "pid": int, "ts": _NUMBER}, "M": {"name": str, "tid": int, "args": dict}}
 
 
 def _check(what, kinds):
-    """Raises KeyError, ValueError for what is missing or no such kind."""
+    """Raises KeyError for a missing field, ValueError for a field of another type."""
     for key, kind in kinds.items():
         if not isinstance(what[key], kind) or kind is _NUMBER and not abs(what[key]) < _FARTHEST:
             raise ValueError(f"{key}: {what[key]!r}"[:80])
 
 
 class _Trace:
-    """One file. `shift`: nanoseconds from its times to the first trace's CLOCK_MONOTONIC; None: not known."""
+    """One file. `shift`: nanoseconds from its times to the first trace's CLOCK_MONOTONIC; None: unknown."""
 
     def __init__(self, path, number):
         self._number = number
@@ -55,12 +55,12 @@ class _Trace:
 
     @property
     def monotonic(self):
-        """Of ts 0."""
+        """CLOCK_MONOTONIC of ts 0, in nanoseconds."""
         return self.base - self.own["monotonic_offset_ns"]
 
     def events_from(self, delta):
-        """With `delta` microseconds added to their times.
-        A profile's processes and ids are told apart from those of other files."""
+        """Yields the events with `delta` microseconds added to their times. Processes and ids of a profile get a prefix
+        that differs from file to file."""
         for event in self.events:
             event = {**event, "ts": event["ts"] + delta} if "ts" in event else dict(event)
             if not self.own:
@@ -71,13 +71,15 @@ class _Trace:
 
 
 def _soonest(sent, received):
-    """The least time from a segment's begin at its sender to that at its receiver, each by its own clock."""
+    """Returns the least time from a segment's begin at its sender to its begin at its receiver, each by its own clock.
+    None: no segment is in both."""
     return min((received[key] - when for key, when in sent.items() if key in received), default=None)
 
 
 def _clock_between(one, other):
-    """What to add to `other`'s times for `one`'s, and how wrong that may be; None where they exchanged nothing both
-    ways. A segment cannot arrive before it was sent: that bounds it from both sides, and the middle is as NTP's."""
+    """Returns the nanoseconds to add to `other`'s times for `one`'s clock, and the possible error. None if the two did
+    not exchange segments both ways. A segment cannot arrive before it was sent. This bounds the offset from both sides;
+    the middle is taken, as in NTP."""
     if one.own["boot"] == other.own["boot"]:
         return 0, 0
     there = _soonest(one.started["out"], other.started["in"])
@@ -85,14 +87,15 @@ def _clock_between(one, other):
     if there is None or back is None:
         return None
     room = there + back
-    if room < 0:  # the bounds exclude each other: clocks that drift during a long trace, say
+    if room < 0:  # the bounds exclude each other: clocks may drift during a long trace
         warnings.warn(f"{one.path}, {other.path}: by any one clock some segments arrived {-room / 1e9:.6f} s before "
                       "they were sent", stacklevel=4)
     return (back - there) // 2, room // 2 if room >= 0 else -room
 
 
 def align(traces):
-    """Sets `shift` and `error_ns` of all that can be reached from the first of ours."""
+    """Sets `shift` and `error_ns` of all traces that can be reached from the first of ours; returns that first
+    trace."""
     ours = [trace for trace in traces if trace.own]
     if not ours:
         raise ValueError("expected a trace of railweave's among the files (railweave.trace, RAILWEAVE_TRACE)")
@@ -113,7 +116,8 @@ def align(traces):
 
 
 def merged(paths):
-    """The Chrome trace of all files on the first one's clock. Raises OSError, ValueError naming the file."""
+    """Returns the Chrome trace of all files, on the first one's clock. Raises OSError or ValueError, which names the
+    file."""
     traces = [_Trace(path, number) for number, path in enumerate(paths)]
     first = align(traces)
     events = []

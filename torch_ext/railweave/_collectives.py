@@ -1,4 +1,4 @@
-"""Torch's flat collectives by their names since 2.13, where the old ones warn."""
+"""Torch's flat collectives under their names since torch 2.13, which warns about the old names."""
 
 import torch.distributed as dist
 

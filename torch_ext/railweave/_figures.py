@@ -1,18 +1,19 @@
-"""What records say of each step. Intervals are pairs of nanoseconds."""
+"""Computes the figures of each step from its records. Intervals are pairs of nanoseconds."""
 
 from bisect import bisect_right
 from collections import defaultdict
 
 from railweave._records import Records
 
-SLOW_SHARE = 0.1      # start, as all here: of a step that others wait for one rank's issue: it limits
-COMPUTE_SHARE = 0.05  # of a step that is exposed: less, and compute limits
-MEMORY_SHARE = 0.5    # of the exposed time that reduce-scatters' memory was waited for: more, and it limits
-BUSY_SHARE = 0.9      # of the exposed time that the busiest rail carries something: more, and rails limit
+# All four are starting points.
+SLOW_SHARE = 0.1      # share of a step that waits for one rank to issue: above, this rank limits the step
+COMPUTE_SHARE = 0.05  # exposed share of a step: below, compute limits
+MEMORY_SHARE = 0.5    # share of the exposed time spent waiting for reduce-scatters' memory: above, memory limits
+BUSY_SHARE = 0.9      # share of the exposed time in which the busiest rail carries data: above, rails limit
 
 
 def union(intervals):
-    """The same, merged and in order."""
+    """Returns the intervals merged and in order."""
     merged = []
     for begin, end in sorted(intervals):
         if merged and begin <= merged[-1][1]:
@@ -31,7 +32,7 @@ def length(intervals):
 
 
 def overlap_of(some, others):
-    """How long both last."""
+    """Returns the nanoseconds in which both last."""
     total, i, j = 0, 0, 0
     some, others = union(some), union(others)
     while i < len(some) and j < len(others):
@@ -44,7 +45,8 @@ def overlap_of(some, others):
 
 
 def most_at_once(operations, begin, end, of):
-    """The greatest sum of what `of` says of operations that were live within."""
+    """Returns the greatest sum of `of(operation)` over operations that were live at one moment between `begin` and
+    `end`."""
     live = [one for one in operations if one.live < end and one.end > begin]
     changes = sorted([(one.live, of(one)) for one in live] + [(one.end, -of(one)) for one in live])
     changes = [(when, change) for when, change in changes if when < end]
@@ -56,7 +58,7 @@ def most_at_once(operations, begin, end, of):
 
 
 def steps_of(records):
-    """(number, begin, end) of each step; without any marks the whole trace is one."""
+    """Returns (number, begin, end) of each step; without marks the whole trace is one step."""
     if records.steps:
         return records.spans_of_steps()
     times = [(each.begin, each.end) for each in (*records.operations, *records.waits)]
@@ -64,7 +66,7 @@ def steps_of(records):
 
 
 def by_step(records, steps):
-    """Records of each of `steps` alone; what reaches over several is in each of them."""
+    """Returns the records of each of `steps`. A record that spans several steps is in each of them."""
     ends = [end for _, _, end in steps]
     parts = [Records() for _ in steps]
     for kind in ("operations", "sent", "received", "waits", "in_flight"):
@@ -77,7 +79,8 @@ def by_step(records, steps):
 
 
 def figures(records, begin, end):
-    """Of one step, at one rank; times in seconds. `records`: of that step, as by_step()'s."""
+    """Returns the figures of one step at one rank; times are in seconds. `records`: of the step, as by_step() returns
+    them."""
     waits = within([(one.begin, one.end) for one in records.waits], begin, end)
     operations = records.operations
     under_way = [(one.begin, one.end) for one in operations]
@@ -95,7 +98,8 @@ def figures(records, begin, end):
 
 
 def _in_flight(records, begin, end):
-    """Under a window what the scheduler counted, which knows who was held meanwhile."""
+    """Returns the most in flight at once. Under a window the scheduler's counts are used, because they leave out held
+    operations."""
     if records.in_flight:
         return {"in_flight_bytes": max(one.bytes for one in records.in_flight),
                 "in_flight_operations": max(one.operations for one in records.in_flight)}
@@ -119,8 +123,8 @@ def _rails(records, waits, begin, end):
 
 
 def waited_for(waits, issues, rank, begin, end):
-    """By rank: nanoseconds of this rank's waits, in the step, that lie before the last rank issued the operation.
-    `issues`: by operation (group, priority, what), {rank: when it was issued} by this rank's clock."""
+    """Returns nanoseconds of this rank's waits, within the step, before the last rank issued the operation, by that
+    last rank. `issues`: by operation (group, priority, what), {rank: time of issue} by this rank's clock."""
     lost = defaultdict(list)
     for wait in waits:
         by_rank = issues.get((wait.group, wait.priority, wait.what), {})
@@ -133,8 +137,8 @@ def waited_for(waits, issues, rank, begin, end):
 
 
 def memory_waits(records, begin, end, name_of):
-    """Nanoseconds that a reduce-scatter was waited for before the last one of the step was issued:
-    to have its memory."""
+    """Returns the nanoseconds of waits for reduce-scatters before the step's last reduce-scatter was issued. Such waits
+    are for memory."""
     scatters = [one.begin for one in records.operations
                 if begin <= one.begin < end and name_of(one.what).startswith("reduce_scatter")]
     last = max(scatters, default=0)
@@ -143,7 +147,7 @@ def memory_waits(records, begin, end, name_of):
 
 
 def limit_of(step, lost, memory_ns):
-    """Who limits the step: the first that holds. `lost`: as waited_for()'s."""
+    """Returns what limits the step: the first condition that holds. `lost`: as waited_for() returns it."""
     slowest = max(lost, key=lost.get, default=None)
     if slowest is not None and lost[slowest] > SLOW_SHARE * step["step_s"] * 1e9:
         return f"rank {slowest}"

@@ -1,5 +1,5 @@
-"""FSDP1's reduce-scatters beside its backward: by its communication hook, the one place that it has for others. Its
-all-gathers of CPU tensors it waits for where it calls them."""
+"""Runs FSDP1's reduce-scatters beside its backward, by its communication hook: FSDP1 takes other collectives nowhere
+else. FSDP1 waits for its all-gathers of CPU tensors where it calls them."""
 
 from torch.distributed.fsdp._traversal_utils import _get_fsdp_states
 
@@ -7,11 +7,11 @@ from railweave._backward import in_backward
 from railweave._collectives import reduce_scatter
 from railweave._unfinished import Unfinished
 
-_SERVED = ("FULL_SHARD", "SHARD_GRAD_OP")  # torch takes no hook in the others, or calls it otherwise
+_SERVED = ("FULL_SHARD", "SHARD_GRAD_OP")  # torch takes no hook in other strategies, or calls it differently
 
 
 class _Divided:
-    """A reduce-scatter whose result is divided once it is there."""
+    """A reduce-scatter whose result is divided once it has arrived."""
 
     def __init__(self, work, result, by):
         self._work, self._result, self._by = work, result, by
@@ -23,7 +23,8 @@ class _Divided:
 
 
 def _late_reduce_scatter(unfinished, state):
-    """What FSDP1 calls for the gradient of one flat parameter, in place of what torch's _reduce_grad does there."""
+    """Returns the hook that FSDP1 calls for the gradient of one flat parameter, in place of the code of torch's
+    _reduce_grad."""
 
     def hook(_, whole, shard):
         handle = state._handle
@@ -36,15 +37,15 @@ def _late_reduce_scatter(unfinished, state):
         if _is_final(handle, shard):
             unfinished.add(work)
         else:
-            unfinished.finish()  # its result may be added to that of an earlier one
+            unfinished.finish()  # the result may be added to that of an earlier one
             work.wait()
 
     return hook
 
 
 def _is_final(handle, shard):
-    """Whether the result becomes the gradient as it is (torch's _reduce_grad and prepare_gradient_for_optim show
-    what may follow)."""
+    """Returns true if the result becomes the gradient as it is. (Torch's _reduce_grad and prepare_gradient_for_optim
+    show what may follow.)"""
     parameter = handle.flat_param
     return (
         in_backward()
@@ -57,18 +58,18 @@ def _is_final(handle, shard):
 
 
 def process_groups(model):
-    """The groups of its units, each with its tensors' device."""
+    """Returns the groups of the model's units, each with its tensors' device."""
     return {state.process_group: state.compute_device for state in _get_fsdp_states(model)}
 
 
 def _check_outermost(model):
-    """Torch knows once the outermost one ran."""
+    """Raises ValueError if `model` lies within another unit. Torch knows this once the outermost unit has run."""
     if model._is_root is False:
         raise ValueError("overlap: expected the outermost FullyShardedDataParallel, found one within another")
 
 
 def served(model):
-    """The units of FSDP1's outermost `model` that have a place for it. Raises ValueError where there is none."""
+    """Returns the units of FSDP1's outermost `model` that can take our hook. Raises ValueError if there is none."""
     _check_outermost(model)
     states = [state for state in _get_fsdp_states(model) if state._handle is not None]
     if any(state._comm_hook is not None for state in states):
@@ -81,11 +82,11 @@ def served(model):
 
 
 def overlap(model, states, reduce_scatters):
-    """railweave.fsdp.overlap() of FSDP1's outermost `model`; `states`: as served() has them."""
+    """Does railweave.fsdp.overlap() for FSDP1's outermost `model`; `states`: as served() returns them."""
 
     def forward_begins(_model, _inputs):
         _check_outermost(model)
-        unfinished.finish()  # of a backward that raised
+        unfinished.finish()  # left by a backward that raised
 
     unfinished = Unfinished(reduce_scatters)
     for state in states:

@@ -1,6 +1,6 @@
-"""FSDP2's collectives beside its compute: comm objects of ours for each layer, the order of layers, and what lies
-between steps. docs/guide/fsdp.md says when each is waited for, and why that changes no result. Threads: the one that
-calls the model, and autograd's."""
+"""Runs FSDP2's collectives beside its compute: own comm objects for each layer, the order of layers, and the state
+between steps. docs/guide/fsdp.md says when each collective is waited for, and why no result changes. Threads: the one
+that calls the model, and autograd's."""
 
 import torch
 import torch.distributed as dist
@@ -19,7 +19,7 @@ except ImportError as missing:
     raise ImportError(f"railweave.fsdp needs torch's interface for custom FSDP2 collectives (torch >= 2.10): {missing}")
 
 
-_optimizer_steps = 0  # of all
+_optimizer_steps = 0  # steps of all optimizers
 
 
 def _optimizer_stepped(_optimizer, _args, _kwargs):
@@ -27,20 +27,20 @@ def _optimizer_stepped(_optimizer, _args, _kwargs):
     _optimizer_steps += 1
 
 
-register_optimizer_step_post_hook(_optimizer_stepped)  # fused ones change parameters without telling their versions
+register_optimizer_step_post_hook(_optimizer_stepped)  # fused optimizers change parameters but not their versions
 
 
 class _UrgentAllGather(AllGather):
-    """One layer's: waited for where FSDP copies the parameters out.
-    May keep what a forward gathered for the backward."""
+    """The all-gather of one layer, waited for where FSDP copies the parameters out. May keep what a forward gathered
+    for the backward."""
 
     def __init__(self, buffers, param_group, backward_end):
         self._buffers, self._param_group, self._backward_end = buffers, param_group, backward_end
         self._keeps = False
-        self._kept = self._versions = None  # what this forward gathered, of which versions of the shards
+        self._kept = self._versions = None  # this forward's result, and the shards' versions at that time
 
     def forward_begins(self, keeps):
-        """What was gathered before is of an earlier step."""
+        """Drops what an earlier step gathered."""
         self._keeps, self._kept = keeps, None
 
     def allocate(self, size, *, dtype, device):
@@ -54,7 +54,7 @@ class _UrgentAllGather(AllGather):
             self._backward_end.note()
             kept, self._kept = self._kept, None
             if kept is output_tensor:
-                return None  # all is there
+                return None  # everything is there
         elif self._keeps:
             self._kept, self._versions = output_tensor, self._versions_now()
         with hints("urgent"):
@@ -66,7 +66,8 @@ class _UrgentAllGather(AllGather):
 
 
 class _LateReduceScatter(ReduceScatter):
-    """One parameter group's: waited for at the end of backward, or at once where something computes on its result."""
+    """The reduce-scatter of one parameter group. It is waited for at the end of backward, or at once if something
+    computes on its result."""
 
     def __init__(self, param_group, unfinished, buffers):
         self._param_group = param_group
@@ -84,17 +85,18 @@ class _LateReduceScatter(ReduceScatter):
         if self._is_final(output_tensor, op):
             self._unfinished.add(work)
         else:
-            self._unfinished.finish()  # its result may be added to that of an earlier one
+            self._unfinished.finish()  # the result may be added to that of an earlier one
             work.wait()
         return None
 
     def _is_final(self, output, op):
-        """Whether the result becomes the gradient as it is (torch's foreach_reduce shows what else may follow)."""
+        """Returns true if the result becomes the gradient as it is. (Torch's foreach_reduce shows what else may
+        follow.)"""
         group = self._param_group
         parameters = [p.sharded_param for p in group.fsdp_params]
         return (
             in_backward()
-            and op != dist.ReduceOp.SUM  # which torch divides afterwards
+            and op != dist.ReduceOp.SUM  # torch divides a sum afterwards
             and output.dtype == group._orig_dtype
             and not group._is_hsdp
             and group._all_reduce_hook is None
@@ -112,8 +114,8 @@ def _param_groups(module):
 
 
 class _KeptForBackward:
-    """The layers that backward begins with: what forward gathered of them is kept for it;
-    nothing else is fetched ahead then."""
+    """The layers with which backward begins. Their parameters as gathered by forward are kept, because nothing else is
+    fetched ahead at that point."""
 
     def __init__(self, gathers):
         self._gathers, self._keeping = gathers, []
@@ -122,19 +124,20 @@ class _KeptForBackward:
         self._keeping = [(self._gathers[layer], *_param_groups(layer)) for layer in layers if layer in self._gathers]
 
     def forward_begins(self):
-        """Only where there will be a backward that gathers the same again."""
+        """Starts a forward. Results are kept only if a backward follows that gathers the same again."""
         for gather, group in self._keeping:
             gather.forward_begins(keeps=torch.is_grad_enabled() and group.post_forward_mesh_info is group.mesh_info)
 
 
 class _ForwardEdges:
-    """Where a forward of the model begins and ends: what an earlier one or its backward left must not be used there."""
+    """The beginning and the end of the model's forward. Results left by an earlier forward or its backward must not be
+    used."""
 
     def __init__(self, model, layers, unfinished, kept, buffers):
         self._layers, self._unfinished, self._kept, self._buffers = layers, unfinished, kept, buffers
-        self._inside = False  # the module's forward runs
-        self._open = False  # one began whose end was not seen: it raised, or is a method's
-        unfinished.backward_end.add(self._drop_what_nobody_used)  # by layers that were computed anew
+        self._inside = False  # the module's forward is running
+        self._open = False  # a forward began whose end was not seen: it raised, or is a method's
+        unfinished.backward_end.add(self._drop_what_nobody_used)  # results of layers that were recomputed
         model.register_forward_pre_hook(lambda _model, _inputs: self._module_begins(), prepend=True)
         model.register_forward_hook(lambda _model, _inputs, _output: self._ends())
         model.register_forward_hook(lambda _model, _inputs, _output: self._module_left(), always_call=True)
@@ -162,9 +165,9 @@ class _ForwardEdges:
 
     def _begins(self):
         if in_backward():
-            return  # a part is computed anew: nothing of an earlier step can be there
+            return  # a part is recomputed: nothing of an earlier step can be left
         self._unfinished.finish()
-        # Else what is there was asked for: module.unshard(async_op=True).
+        # Otherwise a result that is there was requested: module.unshard(async_op=True).
         if self._open or self._unfinished.backward_end.open:
             self._drop_what_nobody_used()
             self._unfinished.backward_end.forget()
@@ -178,7 +181,8 @@ class _ForwardEdges:
             self._open = False
 
     def _drop_what_nobody_used(self):
-        """A layer that was fetched ahead and did not run must not run later with parameters of today."""
+        """Drops the results of layers that were fetched ahead and did not run: they must not run later with these
+        parameters."""
         for group in (group for layer in self._layers for group in _param_groups(layer)):
             if group._all_gather_result is not None:
                 if (work := group._all_gather_result.all_gather_work) is not None:
@@ -187,7 +191,8 @@ class _ForwardEdges:
 
 
 def process_groups(layers):
-    """Those that carry these layers' parameters or gradients, in the order of layers, each with its tensors' device."""
+    """Returns the process groups that carry these layers' parameters or gradients, in the order of layers, each with
+    its tensors' device."""
     groups = {}
     for group in (group for layer in layers for group in _param_groups(layer)):
         for mesh in (group.mesh_info, group.post_forward_mesh_info):
@@ -198,12 +203,12 @@ def process_groups(layers):
 
 
 def overlap(model, layers, prefetch, reduce_scatters):
-    """railweave.fsdp.overlap() of the root `model`;
-    `layers`: all modules of it that have ``fully_shard``, itself too."""
+    """Does railweave.fsdp.overlap() for the root `model`. `layers`: all its modules with ``fully_shard``, the root
+    included."""
     unfinished, buffers, gathers = Unfinished(reduce_scatters), Buffers(), {}
     for layer in layers:
         groups = _param_groups(layer)
-        if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
+        if len(groups) == 1:  # several may have different meshes; torch takes no objects of ours for them
             gathers[layer] = _UrgentAllGather(buffers, groups[0], unfinished.backward_end)
             layer.set_custom_all_gather(gathers[layer])
             layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished, buffers))

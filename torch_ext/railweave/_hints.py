@@ -1,4 +1,4 @@
-"""What a program says of the operations it calls."""
+"""A program's hints about the operations that it calls."""
 
 from contextlib import contextmanager
 
@@ -7,11 +7,12 @@ from railweave._C import Priority, set_priority
 
 @contextmanager
 def hints(priority):
-    """Operations that this thread calls within go before others on the wire, or behind them.
+    """Sets the priority of the operations that this thread calls within the ``with`` block.
 
-    `priority`: ``"urgent"``, ``"normal"`` (what holds outside) or ``"bulk"``. It must be the same on every rank for
-    each operation: operations of different priorities are told apart, so that one that is urgent at one rank and normal
-    at another waits until its timeout. Operations of one group and one priority stay in their order.
+    `priority`: ``"urgent"`` (first on the wire), ``"normal"`` (the default outside) or ``"bulk"`` (last). An operation
+    must have the same priority on every rank. Operations of different priorities do not match, so one that is urgent
+    at one rank and normal at another waits until its timeout. Operations of one group and one priority stay in their
+    order.
 
     Raises ValueError for another priority.
     """

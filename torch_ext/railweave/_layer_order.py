@@ -1,9 +1,9 @@
-"""In which order a model's layers run, for FSDP2 to fetch those that come next."""
+"""Finds the order in which a model's layers run, so that FSDP2 can fetch the next ones ahead."""
 
 
 class LayerOrder:
-    """Records it in the model's first forward; then has each layer fetch the next `prefetch`, in place of lists that
-    were set before, and calls `told` with those that backward begins with. Its hooks are gone then."""
+    """Records the order in the model's first forward. Then has each layer fetch the next `prefetch` layers, in place of
+    lists that were set before; calls `told` with the layers with which backward begins; and removes its hooks."""
 
     def __init__(self, model, layers, prefetch, told):
         self._prefetch, self._told = prefetch, told
@@ -18,7 +18,7 @@ class LayerOrder:
 
     def _ends(self, layer, _inputs, _output):
         if layer in self._ended:
-            self._ended.remove(layer)  # backward begins with the last time
+            self._ended.remove(layer)  # backward begins with a layer's last run
         self._ended.append(layer)
 
     def _all_ran(self, _model, _inputs, _output):

@@ -1,4 +1,4 @@
-"""The NCCL net plugin that comes with this package."""
+"""The NCCL net plugin in this package."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,13 @@ import torch
 import torch.distributed as dist
 
 PLUGIN = Path(__file__).with_name("libnccl-net-railweave.so")
-# These forget a plugin's name once the last communicator is gone, and the next one silently gets NCCL's sockets.
+# These versions forget a plugin's name with the last communicator; the next communicator then silently uses NCCL's
+# sockets.
 _FORGETFUL_SINCE, _FORGETFUL_UNTIL = (2, 26), (2, 30, 3)
 
 
 def _nccl_version():
-    """(major, minor, patch) of torch's NCCL; None in a build without it."""
+    """Returns (major, minor, patch) of torch's NCCL; None for a build without NCCL."""
     try:
         return torch.cuda.nccl.version()
     except (AttributeError, RuntimeError, ImportError):
@@ -22,12 +23,12 @@ def _nccl_version():
 def enable_nccl_plugin(required=True):
     """Makes NCCL use Railweave's net plugin from its first communicator on.
 
-    Sets ``NCCL_NET_PLUGIN`` in this process's environment (and its children's), ``NCCL_NET_PLUGIN_REF_COUNT=1`` where
-    torch's NCCL needs that to keep a plugin, and, if `required`, ``NCCL_NET=Railweave``: NCCL then fails rather than
-    fall back to its own sockets. Variables that are set already are left as they are.
+    Sets ``NCCL_NET_PLUGIN`` in this process's environment (and its children's), ``NCCL_NET_PLUGIN_REF_COUNT=1`` if
+    torch's NCCL needs this to keep a plugin, and, if `required`, ``NCCL_NET=Railweave``: NCCL then fails instead of
+    falling back to its own sockets. Variables that are already set stay as they are.
 
-    Returns the plugin's path, a `pathlib.Path`. Raises RuntimeError when a process group of NCCL's exists already, and
-    FileNotFoundError when this installation has no plugin.
+    Returns the plugin's path, a `pathlib.Path`. Raises RuntimeError if a process group of NCCL's exists already, and
+    FileNotFoundError if this installation has no plugin.
     """
     if not PLUGIN.exists():
         raise FileNotFoundError(f"expected the NCCL plugin at {PLUGIN}; install railweave again")

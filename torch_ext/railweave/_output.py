@@ -1,11 +1,11 @@
-"""Files that results go to."""
+"""Output files."""
 
 from contextlib import contextmanager
 
 
 @contextmanager
 def naming(path):
-    """An OSError within says that it is of `path`: that of a full disk says nothing of a file."""
+    """Adds `path` to an OSError raised within that names no file, such as that of a full disk."""
     try:
         yield
     except OSError as error:

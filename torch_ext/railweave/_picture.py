@@ -1,11 +1,11 @@
-"""A step of all ranks as a picture: waits, operations and rails by time."""
+"""Draws a step of all ranks: waits, operations and rails over time."""
 
 from pathlib import Path
 
 from railweave._figures import union, within
 from railweave._output import naming
 
-_WAITS = "compute waits"  # the row of those
+_WAITS = "compute waits"  # name of the row of waits
 
 
 def _steps(events, rank):
@@ -14,8 +14,8 @@ def _steps(events, rank):
 
 
 def plot(whole, path, step, source):
-    """Draws one step of all ranks as a PNG. `source`: what the title says the traces are. Raises ImportError without
-    matplotlib, ValueError for a step that is not there."""
+    """Draws one step of all ranks as a PNG. `source`: name of the traces, for the title. Raises ImportError without
+    matplotlib, ValueError for a step that does not exist."""
     try:
         import matplotlib
     except ImportError as missing:
@@ -23,7 +23,7 @@ def plot(whole, path, step, source):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    # Ours alone.
+    # Events of ours, not of torch's profiler.
     events = [e for e in whole["traceEvents"] if isinstance(e.get("pid"), int) and e.get("ph") in ("X", "b", "e", "M")]
     ranks = sorted({e["pid"] for e in events if "ts" in e})
     if not ranks:
@@ -37,7 +37,7 @@ def plot(whole, path, step, source):
                                             max(e["ts"] for e in events if "ts" in e))
 
     bars = {rank: _bars([e for e in events if e["pid"] == rank], begin, end) for rank in ranks}
-    # The same rows for every rank, as high as the rank with the most at once needs them.
+    # Every rank has the same rows, as high as the rank with the most lines needs them.
     rows = {row: max(len(of_rank[row]) for of_rank in bars.values() if row in of_rank)
             for row in sorted({row for of_rank in bars.values() for row in of_rank}, key=_order)}
     height = sum(map(_height, rows.values()))
@@ -52,14 +52,14 @@ def plot(whole, path, step, source):
     figure.suptitle(f"{name or 'all'} of {source}: {(end - begin) / 1000:.1f} ms", fontsize=12, x=0.01, ha="left",
                     fontweight="bold")
     with naming(path):
-        # Without a format what has no suffix goes to another file.
+        # Without a format, savefig() appends a suffix to a path that has none.
         figure.savefig(path, dpi=140, format=Path(path).suffix[1:] or "png")
     plt.close(figure)
 
 
 def _bars(events, begin, end):
-    """By row, from `begin` to `end`: its lines of bars (when, how long; milliseconds). Operations that were on their
-    way at once are on lines beside each other; of waits and of a rail's lanes it is shown whether there was any."""
+    """Returns, by row, the lines of bars from `begin` to `end`: (start, length) in milliseconds. Operations in flight
+    at one time are on lines beside each other. Waits are merged into one line, and so are the lanes of a rail."""
     named = {e["tid"]: e["args"]["name"].split(",")[0] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     together, apart = {_WAITS: []}, {}
     open_operations = {}
@@ -79,7 +79,7 @@ def _bars(events, begin, end):
 
 
 def _beside(intervals):
-    """Lines of intervals that do not overlap; one at least."""
+    """Distributes intervals over lines on which they do not overlap; at least one line."""
     lines = [[]]
     for one in sorted(intervals):
         free = next((line for line in lines if not line or line[-1][1] <= one[0]), None)
@@ -90,17 +90,17 @@ def _beside(intervals):
 
 
 def _order(row):
-    """Waits, then operations, then rails by name."""
+    """Sort key: waits, then operations, then rails by name."""
     return row != _WAITS, " " in row, row
 
 
 def _height(lines):
-    """Of a row, in rows of few lines."""
+    """Returns a row's height; 1 for a row of few lines."""
     return max(1.0, 0.25 * lines)
 
 
 def _draw(axes, bars, rows):
-    """`rows`: how many lines each has, from the top."""
+    """Draws one rank. `rows`: the number of lines of each row, from the top."""
     top, middles = 0.0, []
     for row, lines in rows.items():
         high = _height(lines)

@@ -1,5 +1,5 @@
-"""What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps, what was in flight. Times:
-nanoseconds of CLOCK_MONOTONIC."""
+"""Records of a trace, in the format of plugin/base/trace.h: operations, segments, waits, steps, and operations in
+flight. Times are nanoseconds of CLOCK_MONOTONIC."""
 
 import struct
 import time
@@ -11,20 +11,20 @@ _RECORD = struct.Struct("=qqQQQIHBB")  # trace::Record
 _KINDS = {1: "operations", 2: "sent", 3: "received", 4: "waits", 5: "steps", 6: "in_flight"}
 _PRIORITIES = ("urgent", "normal", "bulk")
 
-# `what` names an operation among those of its group and priority; `group` is the group's name, the same on its ranks.
-# `live`: when it might move bytes first.
+# `what` identifies an operation within its group and priority; `group` is the group's name, the same on its ranks.
+# `live`: time from which the operation was allowed to move bytes.
 Operation = namedtuple("Operation", "begin end what bytes live group priority")
-# `key`: session, lane and number of its frame, the same at both ends.
+# `key`: session, lane and number of the segment's frame, the same at both ends.
 Segment = namedtuple("Segment", "begin end what bytes rail lane key")
 Wait = namedtuple("Wait", "begin end what group priority")
 Step = namedtuple("Step", "begin number")
-# What a window let be live at once, at most, since the one before.
+# The most that was live at once under a window, since the previous record.
 InFlight = namedtuple("InFlight", "begin end bytes operations")
 
 
 class Records:
-    """`operations`, `sent`, `received`, `waits`, `steps`, `in_flight`, each in the order in which they began;
-    `dropped`: how many found no room; `end`: when the trace ended."""
+    """`operations`, `sent`, `received`, `waits`, `steps`, `in_flight`: each in order of begin. `dropped`: number of
+    records that found no room. `end`: time of the trace's end."""
 
     def __init__(self, data=b"", names=(), dropped=0, end=0):
         self.dropped, self.end = dropped, end
@@ -46,9 +46,9 @@ class Records:
             each.sort()
 
     def spans_of_steps(self):
-        """(number, begin, end) of each marked step. The trace's end ends the last one, which is none where nothing was
-        called after its mark (then the marks are where steps end), nor where the trace had no room (later marks may be
-        among what it dropped)."""
+        """Returns (number, begin, end) of each marked step. The trace's end ends the last step. The last mark begins no
+        step if nothing was called after it (marks then show where steps end), or if the trace dropped records (later
+        marks may be among them)."""
         spans = [(one.number, one.begin, following.begin) for one, following in zip(self.steps, self.steps[1:])]
         if self.steps and not self.dropped and any(each[-1].begin >= self.steps[-1].begin
                                                    for each in (self.operations, self.waits) if each):
@@ -57,14 +57,14 @@ class Records:
 
 
 def take():
-    """Ends the trace that _C._trace_start began; what Records() is made of."""
+    """Ends the trace that _C._trace_start began; returns the arguments for Records()."""
     end = time.monotonic_ns()
     return (*_C._trace_stop(), end)
 
 
 def name_of(what):
-    """Of the operation with this fingerprint (collectives/group/fingerprint.h): ``all_gather 12``; ``message`` of send
-    and recv, and of what was issued before the trace began."""
+    """Names the operation of this fingerprint (collectives/group/fingerprint.h), such as ``all_gather 12``.
+    ``message``: send, recv, or an operation issued before the trace began."""
     kind = (what & 0xF) - 1
     if not 0 <= kind < len(_C._operation_names):
         return "message"
@@ -72,7 +72,7 @@ def name_of(what):
 
 
 def type_of(what):
-    """``float32``; empty where there is none."""
+    """Returns the element type, such as ``float32``; empty if there is none."""
     if name_of(what) == "message" or _C._operation_names[(what & 0xF) - 1] == "barrier":
         return ""
     return _C._type_names[what >> 4 & 0x1F]

@@ -1,4 +1,4 @@
-"""What limited each step of the last trace, as all ranks saw it."""
+"""Reports what limited each step of the last trace, as all ranks saw it."""
 
 import json
 import time
@@ -15,11 +15,11 @@ from railweave._output import naming
 from railweave._records import name_of
 from railweave._trace import last_records
 
-_QUESTIONS = 16  # of each rank, what time it has; the answer that came soonest counts
+_QUESTIONS = 16  # clock readings requested from each rank; the fastest answer counts
 
 
 def _gathered(own, size, group):
-    """What each rank has, by rank."""
+    """Returns the object of each rank, by rank."""
     if size == 1:
         return [own]
     all_ranks = [None] * size
@@ -28,8 +28,8 @@ def _gathered(own, size, group):
 
 
 def _clock_offset(group, rank, boots):
-    """Nanoseconds to add to this rank's CLOCK_MONOTONIC for rank 0's, and half of the way there and back:
-    how wrong that may be."""
+    """Returns the nanoseconds to add to this rank's CLOCK_MONOTONIC for rank 0's, and the possible error: half of the
+    round trip."""
     if rank == 0:
         for other in range(1, len(boots)):
             if boots[other] != boots[0]:
@@ -60,19 +60,20 @@ def _tell_offset(group, other):
 
 
 def _weight(of_rank):
-    """Of the rank that waited longest for others, if that counts, then at all:
-    the others' steps are as long because of it."""
+    """Sort key: first the wait for other ranks, if above SLOW_SHARE of the step, then the whole exposed time. The rank
+    with the largest key makes the steps of other ranks as long."""
     others = of_rank["waited_for_others_s"]
     return others if others > SLOW_SHARE * of_rank["step_s"] else 0.0, of_rank["exposed_s"]
 
 
 def _judge(ranks):
-    """(rank, its figures): the one by which a step is judged."""
+    """Returns (rank, its figures) of the rank by which a step is judged."""
     return max(enumerate(ranks), key=lambda numbered: _weight(numbered[1]))
 
 
 class Steps(list):
-    """A dict for each step. As a str: a table of them in milliseconds, at the rank by which each is judged."""
+    """One dict per step. As a str: a table in milliseconds, with the figures of the rank by which each step is
+    judged."""
 
     def __str__(self):
         if not self:
@@ -88,25 +89,27 @@ class Steps(list):
 
 
 def report(path=None, group=None):
-    """What each step of the last trace took, and what limited it; ``print()`` shows it as a table.
+    """Reports how long each step of the last trace took, and what limited it; ``print()`` shows a table.
 
-    Every rank of `group` (the default one, of CPU tensors) calls it, after :class:`railweave.trace` ended; steps begin
-    at :func:`railweave.step`, and without any the whole trace is one. Returns a dict for each step, the same on every
+    Every rank of `group` (the default one, of CPU tensors) calls it after :class:`railweave.trace` ended. Steps begin
+    at :func:`railweave.step`; without any, the whole trace is one step. Returns a dict for each step, the same on every
     rank: ``step``; ``limited_by`` (``compute``, ``rails``, ``memory``, ``latency`` or ``rank N``); ``ranks``, for each
-    rank its own ``limited_by``, ``step_s``, ``compute_s``, ``exposed_s`` (a thread waited), ``waited_for_others_s`` (of
-    these, for operations that some rank had not issued), ``overlap_efficiency`` (of the time in which operations were
-    on their way, the share that nobody waited for), ``operations``, ``in_flight_bytes`` and ``in_flight_operations``
-    (the most at once), ``clock_error_s`` and ``rails``: by name ``out_bytes``, ``in_bytes``, ``out_gbps``, ``in_gbps``
-    (Gb/s), ``busy_while_exposed`` (a share). Within one process or without a group it tells of this process alone.
+    rank a dict of:
 
-    Ranks are numbered as in `group`. A step is the one of the same number on each: :func:`railweave.step` counts
-    without a trace, too, so every rank calls it as often; a step that some rank lacks is left out. Every rank gathers
-    when each rank issued each operation: 25 bytes apiece on the wire and some 300 of memory until it returns, times
-    operations, times ranks.
+    - ``limited_by``, ``step_s``, ``compute_s``, ``operations``, ``clock_error_s`` of this rank
+    - ``exposed_s`` (a thread waited), ``waited_for_others_s`` (part of it: some rank had not issued the operation)
+    - ``overlap_efficiency``: share of the time with operations in flight in which no thread waited
+    - ``in_flight_bytes``, ``in_flight_operations``: the most at once
+    - ``rails``: by name ``out_bytes``, ``in_bytes``, ``out_gbps``, ``in_gbps`` (Gb/s), ``busy_while_exposed`` (a share)
 
-    `path`: rank 0 writes them there, one JSON object a line.
-    Raises RuntimeError while a trace is on, ValueError for a group without this rank, what the group raises where a
-    rank is lost, OSError where the file cannot be written.
+    Within one process or without a group the report covers this process alone. Ranks are numbered as in `group`. Steps
+    of ranks match by number. :func:`railweave.step` counts without a trace, too, so every rank must call it equally
+    often; a step that some rank lacks is left out. Every rank gathers when each rank issued each operation: 25 bytes on
+    the wire and some 300 bytes of memory, times operations, times ranks. The memory is freed at the return.
+
+    `path`: rank 0 writes the dicts to this file, one JSON object per line.
+    Raises RuntimeError while a trace is on and ValueError for a group without this rank. Raises the group's error if a
+    rank is lost, and OSError if the file cannot be written.
     """
     if _C._trace_on():
         raise RuntimeError("report: a trace is on; it tells of the last one that ended "

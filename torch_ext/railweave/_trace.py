@@ -1,4 +1,4 @@
-"""Recording what a process does: docs/guide/trace.md."""
+"""Records the operations of a process (docs/guide/trace.md)."""
 
 import atexit
 import errno
@@ -16,30 +16,31 @@ from railweave._chrome import as_chrome
 from railweave._output import naming
 from railweave._records import Records, take
 
-_RECORDS_MOST = 1 << 20  # 48 MiB, touched as they come
-_CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE: what files are stamped with, by ticks of some milliseconds
+_RECORDS_MOST = 1 << 20  # 48 MiB; pages are touched as records come
+_CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE: the clock of file stamps, in ticks of some milliseconds
 _steps = 0
-_last = ()  # what take() gave: a fifth of what it is as objects
-_wrote = {}  # by path, the stamp of what this process wrote there last
-_joined = None  # rank and size of the last default group: where that is gone, or not there yet
+_last = ()  # result of take(): a fifth of the memory of its objects
+_wrote = {}  # by path: the stamp of this process's last write
+_joined = None  # rank and size in the last default group; used if that group is gone or not there yet
 
 
 def joined(rank, size):
-    """This process is `rank` of a group of `size`: the default one, or one within that, whose ranks name no process."""
+    """Notes that this process is `rank` of a group of `size`. If the group lies within the default group, notes the
+    rank there: ranks of a smaller group identify no process."""
     global _joined
     _joined = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (rank, size)
 
 
 def step():
-    """A training step begins here; the one before it ends, and the last one with the trace.
-    While no trace is on it only counts."""
+    """Marks the beginning of a training step, which ends the step before. The last step ends with the trace. Without a
+    trace, step() only counts."""
     global _steps
     _C._trace_step(_steps)
     _steps += 1
 
 
 def last_records():
-    """Of the last trace that ended in this process; empty before the first."""
+    """Returns the records of the last trace that ended in this process; empty before the first."""
     return Records(*_last)
 
 
@@ -52,9 +53,10 @@ def _rank_and_size():
 
 
 def _write(path, text, rank, began_ns):
-    """To `path`; beside it where another process wrote that since: a rank which was given the same."""
+    """Writes `text` to `path`. If another process wrote this file since `began_ns` (a rank with the same path), writes
+    to ``path.<rank>`` and warns."""
     with naming(path), open(path, "a", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+        fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         found = os.fstat(file.fileno())
         others = found.st_size > 0 and found.st_mtime_ns >= began_ns and found.st_mtime_ns != _wrote.get(path)
         if not others:
@@ -72,25 +74,25 @@ def _write(path, text, rank, began_ns):
 
 
 def _check_folder(path):
-    """Told when the trace begins, not when the work is done.
-    Of a folder that is named by the rank nothing is known yet."""
+    """Raises FileNotFoundError when the trace begins, and not after the work. A folder with the rank in its name (%r)
+    is not checked."""
     folder = os.path.dirname(path or "")
     if folder and "%r" not in folder and not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, f"trace: no such folder: {folder}; it is for", path)
 
 
 class trace:
-    """Records within ``with``: every operation, its segments on each rail, every wait, steps;
-    and writes a Chrome trace.
+    """Records within ``with`` every operation, its segments on each rail, every wait, and steps.
+    Then writes a Chrome trace.
 
-    `path`: of the JSON file; ``%r`` in it stands for the rank. Where another rank wrote it meanwhile it becomes
-    ``path.<rank>``, and a warning says so. None: nothing is written, :func:`railweave.report` tells.
-    One at a time in a process. At most 1,048,576 records (48 MiB); what comes after them is counted and dropped.
+    `path`: of the JSON file; ``%r`` in it is replaced by the rank. If another rank wrote the file meanwhile, the trace
+    goes to ``path.<rank>``, with a warning. None: no file is written; call :func:`railweave.report`.
+    One trace at a time in a process. At most 1,048,576 records (48 MiB); later ones are counted and dropped.
 
-    Waits are the host's: of CUDA tensors it waits until the wire is done, and kernels may run meanwhile. What is
-    unfinished when it ends is missing.
-    Raises RuntimeError if a trace is on already, OSError at once if there is no such folder and at the end if the file
-    cannot be written (then the records are kept for report()).
+    Waits are those of the host. For CUDA tensors the host waits until the wire is done, and kernels may run meanwhile.
+    Operations that are unfinished when the trace ends are missing.
+    Raises RuntimeError if a trace is on already. Raises OSError at once if the folder does not exist, and at the end if
+    the file cannot be written (then the records are kept for report()).
     """
 
     def __init__(self, path=None):
@@ -108,7 +110,7 @@ class trace:
 
     def __exit__(self, *_raised):
         global _last
-        if self._process != os.getpid():  # a forked child: what it inherited is its parent's
+        if self._process != os.getpid():  # a forked child: the inherited trace is the parent's
             return
         self._process, _last = None, take()
         if dropped := _last[2]:
@@ -120,19 +122,19 @@ class trace:
 
 
 def begin_as_the_environment_says():
-    """RAILWEAVE_TRACE=PATH: from the import to the process's end."""
+    """Begins the trace of RAILWEAVE_TRACE=PATH, which lasts from the import to the end of the process."""
     path = os.environ.get("RAILWEAVE_TRACE")
     if not path:
         return
     whole = trace(path)
     try:
-        whole.__enter__()  # forked ranks begin none: they inherit no records
+        whole.__enter__()  # ranks forked later have no trace: they inherit no records
     except OSError as error:
         warnings.warn(f"RAILWEAVE_TRACE={path}: {error}; nothing is traced", stacklevel=1)
         return
 
     def end():
-        if _joined is None:  # a loader's worker, say: the file is another process's
+        if _joined is None:  # a data loader's worker, for example: the file belongs to another process
             return
         try:
             whole.__exit__()

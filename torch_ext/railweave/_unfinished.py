@@ -1,4 +1,4 @@
-"""Reduce-scatters that nobody waits for yet."""
+"""Unfinished reduce-scatters, which are waited for later."""
 
 from collections import deque
 
@@ -6,8 +6,8 @@ from railweave._backward import BackwardEnd
 
 
 class Unfinished:
-    """Those of one model, the oldest first; what is left at a backward's end is waited for there. Threads: those of
-    forward and autograd, one at a time."""
+    """The unfinished reduce-scatters of one model, the oldest first. The end of a backward waits for those that are
+    left. Threads: of forward and autograd, one at a time."""
 
     def __init__(self, most):
         self._most = most
@@ -16,7 +16,7 @@ class Unfinished:
         self.backward_end.add(self.finish)
 
     def make_room(self):
-        """Waits until there are fewer than the most."""
+        """Waits until there is room for one more."""
         self._wait_down_to(self._most - 1)
 
     def finish(self):
@@ -24,17 +24,18 @@ class Unfinished:
         self._wait_down_to(0)
 
     def add(self, work):
-        """Within backward."""
+        """Adds a reduce-scatter. REQUIRES: within backward."""
         self._works.append(work)
         self.backward_end.note()
 
     def _wait_down_to(self, most):
-        """Where one fails the rest is waited for, too: it may be another group's. The first failure is raised."""
+        """Waits for the oldest. If one fails, waits for all others, too, because they may belong to other groups; then
+        raises the first failure."""
         failed = None
         while len(self._works) > (most if failed is None else 0):
             try:
                 self._works[0].wait()
-            except Exception as error:  # what interrupts leaves it to be waited for
+            except Exception as error:  # an interrupt leaves the work in the queue
                 failed = failed or error
             self._works.popleft()
         if failed is not None:

@@ -1,5 +1,5 @@
-"""FSDP whose collectives go beside compute: docs/guide/fsdp.md says when each is waited for,
-and why that changes no result."""
+"""FSDP with collectives beside compute. docs/guide/fsdp.md says when each collective is waited for, and why no result
+changes."""
 
 from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
 
@@ -7,7 +7,7 @@ from railweave import _fsdp1, _fsdp2
 
 __all__ = ["overlap"]
 
-_MARK = "_railweave_overlap"  # of a model that has it, and its layers
+_MARK = "_railweave_overlap"  # attribute of a model with overlap, and of its layers
 
 
 def _check_number(name, value, least, of):
@@ -40,29 +40,30 @@ def _schedule(process_groups, window):
 
 
 def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
-    """Lets the collectives of `model` go beside its compute: call it once, after ``fully_shard``,
-    before the first forward.
+    """Lets the collectives of `model` run beside its compute. Call it once, after ``fully_shard`` and before the first
+    forward.
 
-    `model`: the root module that ``torch.distributed.fsdp.fully_shard`` was applied to, of float parameters on any
-    device that the process group serves; or FSDP1's outermost ``FullyShardedDataParallel``, of which only the
-    reduce-scatters go beside compute (in FULL_SHARD and SHARD_GRAD_OP): it has no place for other all-gathers.
-    `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries
-    in the first steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says
-    (docs/internals/scheduler.md).
-    `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's
-    parameters of memory; of as many what forward gathered is kept for backward, which begins with them. The first
-    forward goes without: it records the order of layers, which then takes the place of prefetch lists that were set.
-    0: only as torch does by itself, one ahead in backward.
-    `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
-    A layer of several parameter groups keeps torch's own collectives: torch takes no others for it.
+    `model`: the root module to which ``torch.distributed.fsdp.fully_shard`` was applied, of float parameters on any
+    device that the process group serves; or FSDP1's outermost ``FullyShardedDataParallel``. FSDP1 takes no other
+    all-gathers, so only its reduce-scatters run beside compute (in FULL_SHARD and SHARD_GRAD_OP).
+    `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (no limit), or "auto", which
+    tries candidates in the first steps and keeps the one with the shortest. It holds for the whole process, from this
+    call on. None: as RAILWEAVE_SCHEDULE says (docs/internals/scheduler.md).
+    `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered. Each takes one layer's
+    parameters of memory. Backward begins with the last layers; for as many of these, what forward gathered is kept. The
+    first forward runs without prefetch and records the order of layers, which then replaces prefetch lists that were
+    set. 0: only torch's own prefetch, one ahead in backward.
+    `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients in memory.
+    A layer of several parameter groups keeps torch's own collectives, because torch takes no others for it.
 
-    Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not
-    within it. Every rank must call it alike. Returns `model`.
+    Losses and gradients are bitwise the same as without overlap. Gradients may be read once ``backward()`` has
+    returned, not within it. Every rank must call it with the same arguments. Returns `model`.
 
-    Raises TypeError unless `model` is FSDP's, for numbers that are none, for a window that is neither number nor text,
-    and for one where its groups are not railweave's; ValueError for a number below its least, for a window that there
-    is not, for a model that has it already, or one of whose layers has, and for one of FSDP1 that is not the outermost
-    (by its first forward, if none ran before), has a communication hook, or shards in no way that has a place for it.
+    Raises TypeError if `model` is not FSDP's, for a number that is no integer, and for a window that is neither number
+    nor text. A window also raises TypeError if the model's groups are not railweave's. Raises ValueError for a number
+    below its minimum, for an unknown window, and for a model that has overlap already, itself or in one of its layers.
+    FSDP1's `model` raises ValueError if it is not the outermost (known by its first forward, if none ran before), has a
+    communication hook, or shards in no way that takes one.
     """
     fsdp1 = isinstance(model, FullyShardedDataParallel)
     if not fsdp1 and not isinstance(model, FSDPModule):

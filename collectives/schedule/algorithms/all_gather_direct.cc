@@ -1,4 +1,4 @@
-// Each sends its part to each.
+// Every rank sends its part to every other rank.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"

@@ -1,4 +1,4 @@
-// In round i each exchanges all it has with the rank that differs from it in bit i: few latencies.
+// In round i each rank exchanges all parts that it has with the rank that differs from it in bit i: few latencies.
 #include <algorithm>
 
 #include "collectives/schedule/algorithms/flow.h"

@@ -1,4 +1,4 @@
-// Each part goes around: every rank hands on to the next what it got from the one before.
+// Each part travels around the ring: every rank sends to the next rank what it received from the previous one.
 #include "collectives/schedule/algorithms/ring.h"
 #include "collectives/schedule/algorithms/table.h"
 

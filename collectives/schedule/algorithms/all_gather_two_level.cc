@@ -1,4 +1,4 @@
-// Each part travels once to every other host, and from there to the ranks of that host.
+// Each part travels once to every other host, and from there to the ranks of the host.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/algorithms/two_level.h"

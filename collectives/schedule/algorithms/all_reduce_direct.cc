@@ -1,5 +1,6 @@
-// Each owns a shard: it gets everybody's input of it, reduces once, and sends the result to all. Chunk by chunk,
-// results following inputs closely. In each direction a rank moves twice what it does not own: no algorithm moves less.
+// Each rank owns a shard: it receives every rank's input of the shard, reduces once, and sends the result to all ranks.
+// Results follow inputs closely, chunk by chunk. In each direction a rank moves twice the bytes that it does not own:
+// no algorithm moves fewer.
 #include <algorithm>
 
 #include "collectives/schedule/algorithms/flow.h"
@@ -59,7 +60,7 @@ class AllReduceDirect {
   std::vector<Chunks> theirs_;  // by distance - 1
   Builder builder_;
   Owner owner_;
-  std::size_t most_;  // chunks of any shard
+  std::size_t most_;  // chunks of the longest shard
 };
 
 Schedule build(const Problem& problem) { return AllReduceDirect(problem).build(); }

@@ -1,4 +1,4 @@
-// Each sends all of its input to each, and all reduce everything: one latency.
+// Every rank sends its whole input to every other rank, and each rank reduces everything: one latency.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/owner.h"
 #include "collectives/schedule/algorithms/table.h"

@@ -1,4 +1,4 @@
-// In round i each exchanges its sums with the rank that differs from it in bit i, and both add them in the same order.
+// In round i each rank exchanges its sums with the rank that differs from it in bit i. Both add them in the same order.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"
@@ -10,7 +10,7 @@ namespace {
 Schedule build(const Problem& problem) {
   const Chunks chunks(problem, {0, problem.counts[0]});
   Builder builder(problem);
-  std::vector<Piece> mine;  // by chunk: what this rank has summed so far
+  std::vector<Piece> mine;  // by chunk: this rank's sum so far
   for (std::size_t k = 0; k < chunks.size(); ++k) mine.push_back(builder.input(chunks[k]));
   for (int distance = 1; distance < problem.ranks; distance *= 2) {
     const int peer = problem.rank ^ distance;

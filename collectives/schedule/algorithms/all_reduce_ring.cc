@@ -1,5 +1,5 @@
-// Sums go around the ring until each rank has a finished shard, then the shards go around. No rank sends to more than
-// one, and each direction carries twice what a rank does not own.
+// Sums travel around the ring until each rank has a finished shard; then the shards travel around. Each rank sends to
+// one neighbour only. Each direction carries twice the bytes that a rank does not own.
 #include <algorithm>
 
 #include "collectives/schedule/algorithms/ring.h"

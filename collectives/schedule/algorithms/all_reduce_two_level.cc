@@ -1,5 +1,5 @@
-// Inputs are reduced within each host, then between hosts, and results take the same way back: between two hosts each
-// shard travels once as a partial sum and once as a result.
+// Inputs are reduced within each host, then between hosts; results take the same way back. Between two hosts each shard
+// travels once as a partial sum and once as a result.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/algorithms/two_level.h"

@@ -1,5 +1,5 @@
-// In round i each sends to the rank 2^i after it every block whose way, as a sum of powers of two, has a part of 2^i,
-// all in one message: few latencies for small blocks.
+// Blocks travel in rounds, by powers of two. In round i each rank sends to the rank 2^i after it, in one message, every
+// block whose remaining distance has bit i set. Small blocks need few latencies.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"
@@ -13,7 +13,7 @@ Schedule build(const Problem& problem) {
   const std::size_t count = problem.counts[0], bytes = count * problem.element_bytes;
   Builder builder(problem);
   if (count == 0) return builder.take();
-  std::vector<Piece> blocks;  // by how far they have to go; where they are now
+  std::vector<Piece> blocks;  // by distance to travel: the block's present place
   for (int way = 0; way < problem.ranks; ++way)
     blocks.push_back(builder.input({std::size_t(around(problem, problem.rank, way)) * count, count}));
 
@@ -39,7 +39,7 @@ Schedule build(const Problem& problem) {
 
 Load load(const Problem& problem) {
   const double rounds = rounds_of_doubling(problem), moved = total_bytes(problem) / 2 * rounds;
-  // A message is a round's, whatever its size.
+  // A round is one message of any size.
   Load load = all_pairs_load(problem, {moved, rounds, rounds, moved});
   load.messages = 2 * rounds;
   load.reduced_bytes = moved + total_bytes(problem);

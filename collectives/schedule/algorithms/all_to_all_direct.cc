@@ -1,4 +1,4 @@
-// Each sends each its part.
+// Every rank sends every other rank its part.
 #include <algorithm>
 
 #include "collectives/schedule/algorithms/flow.h"
@@ -8,7 +8,7 @@
 namespace railweave::collectives {
 namespace {
 
-// Sender and receiver have a part at different offsets: its chunks are counted from its own start.
+// Sender and receiver have a part at different offsets, so chunks are counted from the part's own start.
 Range moved(Range chunk, Range part) { return {chunk.first + part.first, chunk.count}; }
 
 Schedule build(const Problem& problem) {
@@ -17,7 +17,7 @@ Schedule build(const Problem& problem) {
   for (int distance = 1; distance < problem.ranks; ++distance) {
     const int from = around(problem, problem.rank, -distance), to = around(problem, problem.rank, distance);
     const Chunks theirs(problem, {0, outputs[from].count}), mine(problem, {0, inputs[to].count});
-    // A pair with nothing to exchange sends an empty chunk, too: the other side may have counted otherwise.
+    // A pair without elements to exchange sends an empty chunk, too, because the peer may have other counts.
     const std::size_t at_least = problem.uniform ? 0 : 1;
     for (std::size_t k = 0; k < std::max(theirs.size(), at_least); ++k)
       builder.receive(from, builder.output(moved(theirs[k], outputs[from])));

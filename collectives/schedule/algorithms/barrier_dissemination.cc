@@ -1,4 +1,4 @@
-// In round i each tells the one 2^i after it that it, and all it has heard of, are there.
+// In round i each rank notifies the rank 2^i after it that it and all ranks that it heard from have arrived.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"

@@ -1,4 +1,4 @@
-// From the root down a tree, chunk by chunk: few latencies.
+// Data travels from the root down a binomial tree, chunk by chunk: few latencies.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/algorithms/tree.h"

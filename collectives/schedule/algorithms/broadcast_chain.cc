@@ -1,4 +1,4 @@
-// From the root to the next rank and so on, chunk by chunk: no rank sends more than once what it has.
+// Data travels from the root to the next rank and so on, chunk by chunk. No rank sends the data more than once.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"

@@ -1,4 +1,4 @@
-// The root sends to each: one latency, for small messages.
+// The root sends to every other rank: one latency, for small messages.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"

@@ -1,5 +1,5 @@
-// The root sends each other rank a shard, and that rank sends it to the rest: two latencies, and no rank sends more
-// than once what there is.
+// The root sends each other rank a shard, and this rank sends the shard to the rest. Two latencies; no rank sends more
+// bytes than the data has.
 #include <algorithm>
 
 #include "collectives/schedule/algorithms/flow.h"

@@ -1,4 +1,4 @@
-// What algorithms share about ranks and about how far a pipeline runs ahead.
+// Shared by the algorithms: distances between ranks, and how far a pipeline runs ahead.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace railweave::collectives {
 
-// Chunks of one peer that scratch memory has room for. More than are on their way at once, few enough to stay in cache.
+// Chunks per peer in scratch memory: more than are in flight at once, few enough to stay in cache.
 inline constexpr std::size_t kSlots = 16;
-// How many chunks the second phase of an operation is behind the first, in the order they are posted. Long enough for a
-// chunk to cross the network and to be reduced while others are sent. Less than kSlots.
+// Chunks by which the second phase of an operation is posted behind the first. The lag lets a chunk cross the network
+// and be reduced while others are sent. Less than kSlots.
 inline constexpr std::size_t kLag = 4;
-// The same where ranks may be in place: a result may come only where an input has left, which its receiver must have
-// acknowledged. Between hosts that is a round trip more.
+// The same lag if ranks may be in place: a result may arrive only where an input was sent and acknowledged by its
+// receiver. Between hosts this takes one more round trip.
 inline constexpr std::size_t kLagOfRoundTrip = 10;
 
-// The rank `distance` after `rank`, in a circle; -ranks <= distance.
+// Returns the rank `distance` after `rank` on the circle of ranks. REQUIRES: distance >= -ranks.
 inline int around(const Problem& problem, int rank, int distance) {
   return (rank + distance + problem.ranks) % problem.ranks;
 }
@@ -25,14 +25,14 @@ inline bool power_of_two(const Problem& problem) {
   return problem.ranks > 1 && (problem.ranks & (problem.ranks - 1)) == 0;
 }
 
-// Rounds in which a distance that doubles gets past every rank.
+// Rounds until a distance that doubles each round reaches past all ranks.
 inline int rounds_of_doubling(const Problem& problem) {
   int rounds = 0;
   while ((1 << rounds) < problem.ranks) ++rounds;
   return rounds;
 }
 
-// Bytes that travel for each byte of a partial sum.
+// Bytes of a partial sum per byte of an element.
 inline double widening(const Problem& problem) { return double(problem.partial_bytes) / double(problem.element_bytes); }
 
 inline bool always(const Problem&) { return true; }

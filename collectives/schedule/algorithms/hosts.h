@@ -1,4 +1,4 @@
-// Who shares a host with whom, for algorithms that send between hosts only what must go there.
+// Maps ranks to hosts, for algorithms that send between hosts only as much as they must.
 #pragma once
 
 #include <vector>
@@ -13,18 +13,18 @@ class Hosts {
   explicit Hosts(const Problem& problem);
   int count() const { return int(members_.size()); }
   int of(int rank) const { return host_of_[std::size_t(rank)]; }
-  // In the order of the ranks.
+  // Ranks of a host, in ascending order.
   const std::vector<int>& members(int host) const { return members_[std::size_t(host)]; }
-  // Who deals on a host with what is `rank`'s: the rank itself on its own; on others, spread evenly.
+  // Returns the rank on `host` that handles the data of `rank`: `rank` itself on its own host; spread evenly on others.
   int delegate(int host, int rank) const;
 
  private:
   std::vector<int> host_of_;               // by rank
-  std::vector<std::size_t> position_;      // by rank: among its host's
+  std::vector<std::size_t> position_;      // by rank: index among the members of its host
   std::vector<std::vector<int>> members_;  // by host
 };
 
-// Several hosts, and several ranks on one of them.
+// Returns true if there are several hosts, and several ranks on at least one.
 bool two_levels(const Problem& problem);
 
 }  // namespace railweave::collectives

@@ -6,7 +6,8 @@
 namespace railweave::collectives {
 
 Owner::Owner(Builder& builder, std::size_t chunks, std::size_t longest) : builder_(builder) {
-  // Within a host no network needs to be kept full, and what fits a core's cache is reduced faster.
+  // Half the slots within a host: no network needs to be kept full, and data that fits a core's cache is reduced
+  // faster.
   const std::size_t slots = Topology(builder.problem()).hosts == 1 ? kSlots / 2 : kSlots;
   const std::size_t others = std::size_t(builder.problem().ranks - 1);
   slots_.reserve(others);

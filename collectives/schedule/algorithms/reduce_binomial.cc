@@ -1,4 +1,5 @@
-// Up a tree to the root: each adds its children's sums to its input. Few latencies; sums travel as partial ones.
+// Sums travel up a binomial tree to the root. Each rank adds its children's sums to its input. Few latencies; partial
+// sums travel.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/sums.h"
 #include "collectives/schedule/algorithms/table.h"

@@ -1,5 +1,5 @@
-// From the rank after the root on to the root, each adding its input, chunk by chunk: no rank moves more than once what
-// there is (in the width of partial sums).
+// Sums travel from the rank after the root on to the root, chunk by chunk; each rank adds its input. No rank moves the
+// data more than once (in the width of partial sums).
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/sums.h"
 #include "collectives/schedule/algorithms/table.h"

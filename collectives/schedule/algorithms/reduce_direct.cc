@@ -1,4 +1,4 @@
-// The root gets everybody's input and reduces once.
+// The root receives every rank's input and reduces once.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/owner.h"
 #include "collectives/schedule/algorithms/table.h"

@@ -1,4 +1,4 @@
-// The owner of each part gets everybody's input of it and reduces once.
+// The owner of each part receives every rank's input of the part and reduces once.
 #include <algorithm>
 
 #include "collectives/schedule/algorithms/flow.h"

@@ -1,5 +1,5 @@
-// In each round a rank gives the half of what it sums that holds the partner's part to the partner, and gets its own
-// half's sums from it: few latencies.
+// In each round a rank halves the range that it sums. It sends the partner's half to the partner, and receives the
+// partner's sums for its own half: few latencies.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"
@@ -22,13 +22,13 @@ class RecursiveHalving {
   }
 
  private:
-  // What the ranks have that share all but the lower bits with this one.
+  // Elements of the ranks whose numbers equal this rank's but for the lower bits.
   Range ranks_half(int distance) const {
     const int first = problem_.rank & ~(distance - 1);
     return layout_.between(first, first + distance);
   }
 
-  // Raw input in the first round, then this rank's sums.
+  // The first round uses the raw input, later rounds this rank's sums.
   Piece have(Range range, bool first) const {
     if (first) return builder_.input(range);
     return {Place::scratch, Form::partial, sums_ + (range.first - half_.first) * problem_.partial_bytes, range.count};
@@ -48,7 +48,7 @@ class RecursiveHalving {
       const Range chunk = got[k];
       const Piece received{Place::scratch, form, incoming + (chunk.first - kept.first) * each, chunk.count};
       builder_.receive(peer, received);
-      // In the order of the ranks whose inputs they hold.
+      // Operands are in the order of the ranks whose inputs they hold.
       const bool peer_first = peer < problem_.rank;
       const Piece mine = have(chunk, first);
       const Piece operands[] = {peer_first ? received : mine, peer_first ? mine : received};
@@ -60,8 +60,8 @@ class RecursiveHalving {
   const Problem& problem_;
   const Layout layout_;
   Builder builder_;
-  const Range half_;        // all that this rank ever sums
-  const std::size_t sums_;  // scratch for it
+  const Range half_;        // all elements that this rank ever sums
+  const std::size_t sums_;  // offset of their scratch memory
 };
 
 Schedule build(const Problem& problem) { return RecursiveHalving(problem).build(); }

@@ -1,5 +1,5 @@
-// The sum for each part goes around and grows, and ends at the part's owner. Sums travel as partial ones: wider than
-// the elements where these are summed in a wider type.
+// The sum of each part travels around the ring, grows, and ends at the part's owner. Partial sums travel, which are
+// wider than the elements if these are summed in a wider type.
 #include "collectives/schedule/algorithms/ring.h"
 #include "collectives/schedule/algorithms/table.h"
 
@@ -19,7 +19,7 @@ Schedule build(const Problem& problem) {
 }
 
 Load load(const Problem& problem) {
-  // The first of the hops moves what callers gave.
+  // The first hop moves raw input.
   const double part = total_bytes(problem) / problem.ranks;
   const double moved = part * (1 + (problem.ranks - 2) * widening(problem));
   Load load = ring_load(problem, {moved, problem.ranks - 1.0, problem.ranks - 1.0, largest_bytes(problem)});

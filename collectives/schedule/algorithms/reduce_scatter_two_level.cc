@@ -1,4 +1,4 @@
-// Inputs are reduced within each host; what travels between hosts are partial sums, one of each part from each host.
+// Inputs are reduced within each host. Between hosts travel partial sums, one of each part from each host.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/algorithms/two_level.h"

@@ -11,7 +11,7 @@ Schedule build(const Problem& problem) {
   const Layout layout = Layout::of_counts(problem.counts);
   const Range own = layout[problem.rank], alone{0, own.count};
   Builder builder(problem);
-  // The root's memory has all parts, the others' begins with their own.
+  // The root's memory has all parts; another rank's memory begins with its own part.
   const auto pass = [&](int peer, Range part) {
     const Chunks chunks(problem, part);
     for (std::size_t k = 0; k < chunks.size(); ++k) {

@@ -1,4 +1,4 @@
-// One function an algorithm, each in the file of its name; table.cc lists them.
+// One function per algorithm, each in the file of its name; table.cc lists them.
 #pragma once
 
 #include "collectives/schedule/algorithm.h"

@@ -1,4 +1,5 @@
-// A binomial tree over the ranks, counted from the root: the parent of a place is the place without its lowest bit.
+// A binomial tree of the ranks. A rank's place is its distance from the root; its parent's place is its own without the
+// lowest set bit.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,7 @@ struct Tree {
   explicit Tree(const Problem& problem);
   int parent = -1;            // rank; -1: this is the root
   std::vector<int> children;  // ranks, the deepest subtree first
-  std::vector<bool> leaves;   // by child: it has no children
+  std::vector<bool> leaves;   // by child: the child has no children
   int depth = 0;              // of the whole tree
 };
 

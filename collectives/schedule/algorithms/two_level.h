@@ -1,6 +1,6 @@
-// The two halves of two-level algorithms, for a vector laid out in one shard a rank. Between two hosts a shard travels
-// once, to or from the owner's delegate; the ranks of a host share that work. Every rank goes through chunks and shards
-// in the same order, so messages between any two are in one order on both sides.
+// The two halves of two-level algorithms, for a vector with one shard per rank. Between two hosts a shard travels once,
+// to or from the owner's delegate; the ranks of a host share this work. Every rank visits chunks and shards in the same
+// order, so messages between two ranks have one order on both sides.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace railweave::collectives {
 
-// The chunks of every shard.
+// The chunks of all shards.
 class Shards {
  public:
   Shards(const Problem& problem, const Layout& layout);
   int count() const { return int(chunks_.size()); }
-  // May be empty.
+  // Returns chunk `k` of a shard; may be empty.
   Range chunk(int shard, std::size_t k) const { return chunks_[std::size_t(shard)][k]; }
   // Chunks of the longest shard, and elements of the longest chunk.
   std::size_t most() const { return most_; }
@@ -27,14 +27,14 @@ class Shards {
   std::size_t most_ = 0, longest_ = 0;
 };
 
-// Brings every shard from its owner to the output of all.
+// Brings every shard from its owner to the output of all ranks.
 class TwoLevelSpread {
  public:
-  // `own`: where the owner has a chunk of its shard; the others get it as of that form.
+  // `own`: the place of a chunk of this rank's shard; its form is the form in which other ranks get it.
   TwoLevelSpread(Builder& builder, const Hosts& hosts, const Shards& shards, std::function<Piece(Range)> own);
-  // To the ranks of the owner's host and to its delegates.
+  // Sends chunk `k` from the owners to the ranks of their hosts and to their delegates.
   void from_owners(std::size_t k);
-  // From the delegates to the others of their hosts; after from_owners() of the same chunk.
+  // Sends chunk `k` from the delegates to the ranks of their hosts. REQUIRES: after from_owners(k).
   void from_delegates(std::size_t k);
 
  private:
@@ -44,34 +44,34 @@ class TwoLevelSpread {
   std::function<Piece(Range)> own_;
 };
 
-// Reduces every shard at its owner: first within each host, at the owner's delegate.
+// Reduces every shard at its owner. Each host first reduces at the owner's delegate.
 class TwoLevelReduction {
  public:
-  // `place_of`: where the result of a chunk of this rank's shard goes.
+  // `place_of`: the place for the result of a chunk of this rank's shard.
   TwoLevelReduction(Builder& builder, const Hosts& hosts, const Shards& shards, std::function<Piece(Range)> place_of);
   void within_hosts(std::size_t k);
-  // After within_hosts() of the same chunk; fewer than kSlots chunks behind.
+  // REQUIRES: after within_hosts(k), fewer than kSlots chunks behind.
   void between_hosts(std::size_t k);
 
  private:
-  // Memory for a shard whose delegate on its host this rank is.
+  // Scratch memory for a shard whose delegate on this host is this rank.
   struct Collected {
     std::vector<Slots> inputs;  // by member of the host; unused for this rank
-    std::vector<Slots> sums;    // one; none at the owner and for a rank alone on its host
+    std::vector<Slots> sums;    // one; none at the owner, or if this rank is alone on its host
   };
 
   bool alone(int host) const { return hosts_.members(host).size() == 1; }
   void finish(std::size_t k);
-  // Raw inputs of a chunk on this host, in the order of the ranks.
+  // Appends the raw inputs of a chunk on this host, in the order of ranks.
   void add_inputs(int shard, std::size_t k, std::vector<Piece>& operands) const;
 
   Builder& builder_;
   const Hosts& hosts_;
   const Shards& shards_;
   std::function<Piece(Range)> place_of_;
-  const int rank_, host_;             // this one's
+  const int rank_, host_;             // this rank and its host
   std::vector<Collected> collected_;  // by shard
-  std::vector<Slots> arrivals_;       // by host: sums for this rank's shard; unused for its own
+  std::vector<Slots> arrivals_;       // by host: sums for this rank's shard; unused for its own host
 };
 
 }  // namespace railweave::collectives

@@ -4,7 +4,7 @@
 
 namespace railweave::collectives::proof {
 
-// Index of the first stretch that ends beyond `offset`.
+// Returns the index of the first stretch that ends beyond `offset`.
 std::size_t Contents::first_after(std::size_t offset) const {
   const auto ends_before = [](const Stretch& one, std::size_t at) { return one.end <= at; };
   return std::size_t(std::lower_bound(stretches_.begin(), stretches_.end(), offset, ends_before) - stretches_.begin());
@@ -15,7 +15,7 @@ void Contents::clear(std::size_t begin, std::size_t end) {
   if (i < stretches_.size() && stretches_[i].begin < begin) {
     const Stretch whole = stretches_[i];
     stretches_[i++].end = begin;
-    if (whole.end > end) {  // an element that is cut in two counts as never written
+    if (whole.end > end) {  // an element cut in two counts as never written
       Stretch tail = whole;
       tail.begin = end + (whole.element_bytes - (end - whole.begin) % whole.element_bytes) % whole.element_bytes;
       tail.first += (tail.begin - whole.begin) / whole.element_bytes;

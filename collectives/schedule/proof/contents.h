@@ -1,4 +1,4 @@
-// What is in a memory, by runs.
+// Contents of one memory, as runs of symbols.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace railweave::collectives::proof {
 
-// Elements `first`, `first` + 1, ... of what the symbol stands for.
+// Elements `first`, `first` + 1, ... of the data that `symbol` names.
 struct Run {
   std::size_t count = 0;
   Symbol symbol = 0;
@@ -19,7 +19,7 @@ struct Run {
 class Contents {
  public:
   void write(std::size_t offset_bytes, std::size_t element_bytes, std::span<const Run> runs);
-  // False: some of it was never written, or in elements of another size.
+  // Returns false if part of the range was never written, or was written in elements of another size.
   bool read(std::size_t offset_bytes, std::size_t element_bytes, std::size_t count, std::vector<Run>& runs) const;
 
  private:

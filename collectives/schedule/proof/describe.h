@@ -1,4 +1,4 @@
-// How the checker talks of steps.
+// Texts of the checker about steps.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace railweave::collectives::proof {
 
 Status wrong(std::string message);
-// "rank 2 step 17 (send of 4096 bytes to rank 3): WHAT"
+// Code::internal, with a message such as "rank 2 step 17 (send of 4096 bytes to rank 3): WHAT".
 Status wrong(const Problem& problem, const Schedule& schedule, std::size_t step, const std::string& what);
 std::string describe(const Problem& problem, const Schedule& schedule, std::size_t step);
 

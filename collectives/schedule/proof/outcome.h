@@ -1,4 +1,4 @@
-// What each rank's output must be in the end.
+// Checks each rank's output after the symbolic execution.
 #pragma once
 
 #include <span>
@@ -14,11 +14,11 @@ namespace railweave::collectives::proof {
 class Outcome {
  public:
   Outcome(std::span<const Problem> problems, const Symbols& symbols) : problems_(problems), symbols_(symbols) {}
-  // Ranks come in order. Returns what is wrong; empty: nothing.
+  // Checks one rank's output. Returns the fault, or an empty text. REQUIRES: ranks in ascending order.
   std::string add(std::size_t rank, std::span<const Run> output);
 
  private:
-  // Parts of outputs that are moved input: of which rank, from where.
+  // Expected output of operations that only move input: from which rank, and which elements.
   std::vector<Run> moved(std::size_t rank) const;
   std::string compare(std::span<const Run> output, std::span<const Run> expected) const;
   std::string check_reduced(std::size_t rank, std::span<const Run> output);

@@ -9,7 +9,7 @@
 namespace railweave::collectives::proof {
 namespace {
 
-// For each step, the steps that are done before it begins.
+// For each step, the set of steps that are done before the step begins.
 class Order {
  public:
   explicit Order(const Schedule& schedule)
@@ -24,7 +24,7 @@ class Order {
 
  private:
   void add(std::size_t id, std::size_t earlier) {
-    const std::size_t words = earlier / 64 + 1;  // it follows none but earlier ones
+    const std::size_t words = earlier / 64 + 1;  // a step depends on earlier steps only
     for (std::size_t w = 0; w < words; ++w) before_[id * words_ + w] |= before_[earlier * words_ + w];
     before_[id * words_ + earlier / 64] |= std::uint64_t{1} << (earlier % 64);
   }
@@ -63,7 +63,7 @@ Status check_races(const Problem& problem, const Schedule& schedule) {
   const Order order(schedule);
   std::vector<Access> all = accesses(problem, schedule);
   std::sort(all.begin(), all.end(), in_order_of_memory);
-  std::vector<const Access*> open;  // those that reach to where we are, and maybe farther
+  std::vector<const Access*> open;  // accesses that reach to access.extent.begin, and maybe farther
   for (const Access& access : all) {
     std::erase_if(open, [&](const Access* one) {
       return one->extent.place != access.extent.place || one->extent.end <= access.extent.begin;

@@ -7,7 +7,7 @@
 namespace railweave::collectives::proof {
 namespace {
 
-// Empty: nothing is wrong.
+// Fault of a step; empty: no fault.
 using Complaint = std::string;
 
 bool is_message(const Step& step) { return step.kind == Step::Kind::send || step.kind == Step::Kind::receive; }

@@ -1,5 +1,5 @@
-// What can be said of one rank's schedule step by step: dependencies are earlier steps, peers exist, pieces lie in
-// their memory, the input is not written, forms fit.
+// Checks each step of one rank's schedule by itself: dependencies are earlier steps, peers exist, pieces lie within
+// their memory, the input is not written, and forms fit.
 #pragma once
 
 #include "collectives/schedule/proof/describe.h"

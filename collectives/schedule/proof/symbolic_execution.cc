@@ -89,7 +89,7 @@ Status SymbolicExecution::run_ready(std::size_t rank) {
   return {};
 }
 
-// Posts what may be posted on either side, and delivers it, for as long as there is something.
+// Posts the messages that may be posted on either side and delivers them, until no more can be.
 Status SymbolicExecution::post(std::size_t from, std::size_t to) {
   Queue& sends = ranks_[from].sends[to];
   Queue& receives = ranks_[to].receives[from];
@@ -164,7 +164,7 @@ SymbolicExecution::Complaint SymbolicExecution::reduce(std::size_t rank, const S
         return "operand " + symbols_.text(run.symbol) + " has another form";
   }
   std::vector<Run> results;
-  std::vector<std::size_t> at(operands.size(), 0);  // the run of each operand that is next
+  std::vector<std::size_t> at(operands.size(), 0);  // by operand: index of its next run
   std::vector<Symbol> symbols(operands.size());
   Complaint what;
   for (std::size_t done = 0; done < step.to.count && what.empty();) {

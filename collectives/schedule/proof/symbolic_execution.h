@@ -1,6 +1,6 @@
-// Executes the schedules of all ranks on symbols, as the executor would: messages are posted in order to each peer and
-// from each, a bounded number at once, and a send is done when its receive is posted. Whoever gets through under these
-// rules gets through under any that are kinder.
+// Executes the schedules of all ranks on symbols, under the executor's strictest rules. Messages to and from each peer
+// are posted in order, a bounded number at once. A send is done only when its receive is posted. Schedules that
+// complete under these rules also complete under more permissive ones.
 #pragma once
 
 #include <array>
@@ -16,23 +16,23 @@ namespace railweave::collectives::proof {
 
 class SymbolicExecution {
  public:
-  // REQUIRES: check_shape() and check_races() found nothing on any rank. The spans outlive it.
+  // REQUIRES: check_shape() and check_races() found nothing on any rank. The spans outlive this object.
   SymbolicExecution(std::span<const Problem> problems, std::span<const Schedule> schedules, std::size_t window);
-  // Once.
+  // Runs all schedules and checks the outputs. Errors: internal. Call once.
   Status run();
 
  private:
-  using Complaint = std::string;  // empty: nothing is wrong
-  struct Queue {                  // of one rank's messages to one peer, or from one
+  using Complaint = std::string;  // empty: no fault
+  struct Queue {                  // messages of one rank to one peer, or from one peer
     std::vector<std::uint32_t> steps;
     std::size_t posted = 0, done = 0;
   };
   struct Rank {
     std::array<Contents, 3> memory;                     // by place
     std::vector<Queue> sends, receives;                 // by peer
-    std::vector<std::uint32_t> waits;                   // by step: dependencies that are not done
-    std::vector<std::vector<std::uint32_t>> followers;  // by step
-    std::vector<std::uint32_t> ready;                   // steps that wait for nothing and were not looked at
+    std::vector<std::uint32_t> waits;                   // by step: number of dependencies that are not done
+    std::vector<std::vector<std::uint32_t>> followers;  // by step: the steps that wait for it
+    std::vector<std::uint32_t> ready;                   // steps without open dependencies, not processed yet
     std::size_t done = 0;
   };
 

@@ -1,5 +1,5 @@
-// What an element is, as an expression: an input element of a rank, or a reduction of such. Equal expressions have one
-// Symbol, so that comparing results compares the order in which they were reduced.
+// Symbolic values of elements: an input element of a rank, or a reduction of such values. Equal expressions have one
+// Symbol, so comparing symbols also compares the order of reduction.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,20 @@ class Symbols {
  public:
   explicit Symbols(int ranks);
   Symbol raw(int rank) const { return Symbol(rank); }
-  // `complaint` is set and the result is no symbol if an operand is finished or a rank's input would be in it twice.
+  // Returns the reduction of `operands`. Sets `complaint` (the result is then no symbol) if an operand is finished, or
+  // if a rank's input would enter twice.
   Symbol reduced(std::span<const Symbol> operands, Form form, std::string& complaint);
   Form form(Symbol symbol) const { return nodes_[symbol].form; }
-  // Every rank's input is in it.
+  // Returns true if every rank's input is in the symbol.
   bool complete(Symbol symbol) const { return nodes_[symbol].inputs == std::size_t(ranks_); }
-  // "(0 1) 2": of ranks; a finished one in brackets.
+  // Formats ranks as "(0 1) 2"; a finished value is in brackets.
   std::string text(Symbol symbol) const;
 
  private:
   struct Node {
     Form form = Form::raw;
     std::size_t inputs = 1;
-    std::vector<std::uint64_t> ranks;  // bits
+    std::vector<std::uint64_t> ranks;  // bitmap of the ranks whose input is in it
     std::vector<Symbol> operands;
   };
   int ranks_;

@@ -1,1 +1,1 @@
-"""The same operation and sizes through Railweave, Gloo and Open MPI, in alternation in one lab."""
+"""Measures the same operations and sizes through Railweave, Gloo and Open MPI, alternately in one lab."""

@@ -1,4 +1,4 @@
-"""The command line of perf/compare."""
+"""The command line of tools/compare."""
 from __future__ import annotations
 
 import argparse
@@ -60,7 +60,7 @@ def _listed(text: str, known: tuple[str, ...], option: str) -> tuple[str, ...]:
 
 
 def _sweep(args: argparse.Namespace, programs: Path) -> Sweep:
-    """Raises ValueError."""
+    """Returns the checked sweep. Raises ValueError."""
     sides = list(_listed(args.sides, tuple(kSides), "--sides"))
     operations = _listed(args.operations, kOperations, "--operations")
     least, greatest = _size(args.minbytes), _size(args.maxbytes)
@@ -87,8 +87,8 @@ def _lab_options(args: argparse.Namespace, where: str) -> list[str]:
 
 
 def _measure(sweep: Sweep, where: str, options: list[str], programs: Path) -> Figures:
-    """Raises RuntimeError where a program failed,
-    NoNamespaces where the lab would have been this machine's loopback."""
+    """Measures in one lab. Raises RuntimeError if a program failed, NoNamespaces if the lab would have used this
+    machine's loopback."""
     with tempfile.TemporaryDirectory(prefix="railweave-compare-") as name:
         folder = Path(name)
         todo = steps(sweep, programs)
@@ -136,7 +136,7 @@ def _run(args: argparse.Namespace, sweep: Sweep, programs: Path, document: dict)
 
 
 def main(argv: list[str]) -> int:
-    """Exit status: 1 if a program failed, 2 for a bad command line."""
+    """Returns the exit status: 1 if a program failed, 2 for an invalid command line."""
     args = _parse(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if missed := [name for name in ("matplotlib", "rich") if importlib.util.find_spec(name) is None]:

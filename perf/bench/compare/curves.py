@@ -1,4 +1,4 @@
-"""Time and bus bandwidth by size, a line per side."""
+"""Draws time and bus bandwidth by size, a line per side."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -39,7 +39,7 @@ def _line(axes: Axes, sides: dict[str, dict[int, dict]], figure: str) -> None:
 
 
 def draw(path: Path, title: str, sides: dict[str, dict[int, dict]]) -> Path:
-    """Writes the file; returns its path."""
+    """Writes the picture. Returns its path."""
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     figure, (times, rates) = plt.subplots(1, 2, figsize=(12.5, 5), layout="constrained")
     _line(times, sides, "time_us")

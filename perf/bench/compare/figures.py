@@ -1,4 +1,4 @@
-"""What the programs wrote, as medians by operation, side and size."""
+"""Collects the programs' results as medians by operation, side and size."""
 from __future__ import annotations
 
 import json
@@ -21,7 +21,7 @@ def _samples(folder: Path) -> dict[tuple[str, str, int], list[dict]]:
 
 
 def collect(folder: Path) -> Figures:
-    """Of the JSON that the steps left there. Raises ValueError, KeyError, OSError."""
+    """Reads the JSON that the steps left in `folder`. Raises ValueError, KeyError, OSError."""
     figures: Figures = {}
     for (operation, side, size), samples in sorted(_samples(folder).items()):
         times = [sample["time"] for sample in samples]

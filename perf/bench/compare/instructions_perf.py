@@ -43,7 +43,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _instructions(program: Path, plugin: Path, megabytes: int) -> int:
-    """Of both ranks, start and end included."""
+    """Returns the instructions of both ranks, start and end included."""
     with tempfile.TemporaryDirectory(prefix="railweave-instructions-") as folder:
         ran = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/%p", program, "--local",
                               "--plugin", plugin, "--size", "1M", "--inflight", "4", "--sleep-us", "50",

@@ -1,8 +1,7 @@
 """Runs a program under Open MPI on the hosts of a lab: `mpi_step.py PROGRAM ...`, once per rank as the lab starts it.
 
-Rank 0 calls mpirun in its host; the other ranks' part is over at once. mpirun starts its daemon in the other hosts by
-an agent, as it would by ssh: this script again, which enters the host's namespaces.
-"""
+Rank 0 calls mpirun in its host; the other ranks end at once. mpirun starts its daemon in the other hosts through an
+agent in the place of ssh: this script, which then enters the host's namespaces."""
 from __future__ import annotations
 
 import os
@@ -14,8 +13,8 @@ _AGENT = "--agent"
 
 
 def mpirun(program: list[str]) -> list[str]:
-    """tcp over all of the host's interfaces, shared memory within a host;
-    whoever waits yields where ranks outnumber cores."""
+    """Returns the command: tcp over all of the host's interfaces, shared memory within a host. Waiting ranks yield if
+    there are more ranks than cores."""
     ranks, per_host = int(os.environ["WORLD_SIZE"]), int(os.environ["LOCAL_WORLD_SIZE"])
     rails = os.environ["RWLAB_NICS"]
     loopback = rails == "lo"
@@ -34,7 +33,7 @@ def mpirun(program: list[str]) -> list[str]:
 
 
 def _enter(host: str, command: list[str]) -> list[str]:
-    """What ssh would do: a shell in that host, which has a name of its own."""
+    """Returns a command that does what ssh would: a shell in the host, under the host's own name."""
     number = host.removeprefix("host")
     script = 'echo "$0" > /proc/sys/kernel/hostname; exec sh -c "$1"'
     shell = ["unshare", "--uts", "sh", "-c", script, host, " ".join(command)]

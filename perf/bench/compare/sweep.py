@@ -1,5 +1,5 @@
-"""Which program runs when: bands of sizes, each with as many iterations as its sizes bear; within a band the sides in
-alternation."""
+"""The order of the programs: bands of sizes, each with as many iterations as its sizes allow, and the sides alternating
+within a band."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from bench.programs import command
 
 kSides = {"ours": "Railweave", "gloo": "Gloo", "mpi": "Open MPI"}
 kOperations = ("all_gather", "reduce_scatter", "all_reduce")
-# Up to these sizes, as many iterations and as many of warm-up; the last is for all above.
+# Greatest size of a band, iterations, warm-up iterations. The last band has all larger sizes.
 _BANDS = ((64 << 10, 200, 20), (4 << 20, 30, 5), (1 << 62, 4, 1))
 _TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is to be measured in one lab."""
+    """The measurements of one lab."""
 
     operations: tuple[str, ...]
     sides: tuple[str, ...]
@@ -26,7 +26,7 @@ class Sweep:
 
 
 def _bands(sweep: Sweep) -> list[tuple[int, int, int, int]]:
-    """(least, greatest, iterations, warm-up)"""
+    """Returns (least, greatest, iterations, warm-up) of each band."""
     bands, least = [], sweep.least
     for limit, iterations, warmup in _BANDS:
         sizes = [least << n for n in range(64) if least << n <= min(limit, sweep.greatest)]
@@ -45,7 +45,7 @@ def _argv(side: str, operation: str, band: tuple[int, int, int, int]) -> list[st
 
 
 def steps(sweep: Sweep, programs: Path) -> list[dict]:
-    """For lab.steps. A step is called OPERATION-SIDE-BAND-RUN."""
+    """Returns the steps for lab.steps. A step is named OPERATION-SIDE-BAND-RUN."""
     return [{"name": f"{operation}-{side}-{number}-{run}", "argv": command(_argv(side, operation, band), programs),
              "before": [], "after": [], "timeout_s": _TIMEOUT_S}
             for operation in sweep.operations for number, band in enumerate(_bands(sweep))
@@ -53,6 +53,6 @@ def steps(sweep: Sweep, programs: Path) -> list[dict]:
 
 
 def argv_names(sweep: Sweep) -> list[str]:
-    """The programs that are needed."""
+    """Returns the names of the needed programs."""
     return [f"{operation}_perf" for operation in sweep.operations if "ours" in sweep.sides] + \
            [f"{side}_perf" for side in sweep.sides if side != "ours"]

@@ -1,4 +1,4 @@
-"""The figures of one operation as a table: a line per size, the best side bold."""
+"""Prints the figures of one operation as a table: a line per size, the best side bold."""
 from __future__ import annotations
 
 from rich import box

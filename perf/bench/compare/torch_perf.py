@@ -1,9 +1,9 @@
-"""What torch's Gloo, or our backend under torch, does with the same operations: one rank, found by RANK, WORLD_SIZE,
-MASTER_ADDR, MASTER_PORT.
+"""Times the same operations through torch, over Gloo or our backend. One rank, found by RANK, WORLD_SIZE, MASTER_ADDR,
+MASTER_PORT.
 
-The same sizes, rounded in the same way, the same rotation of memory, mean over ranks of the mean over iterations as
-perf/programs/collective and mpi_perf. GLOO_SOCKET_IFNAME names the interfaces; the caller sets it to all of the host's.
-"""
+Equal to perf/programs/collective and mpi_perf are the sizes and their rounding, the rotation of memory, and the mean
+over ranks of the mean over iterations. GLOO_SOCKET_IFNAME names the interfaces; the caller sets it to all of the
+host's."""
 from __future__ import annotations
 
 import argparse
@@ -17,7 +17,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-# By the names of torch 2.13 where they are there: to warn of the old ones takes microseconds.
+# Prefers the names of torch 2.13: the warning about the old ones takes microseconds.
 _gather = getattr(dist, "all_gather_single", dist.all_gather_into_tensor)
 _scatter = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
 _FLOAT_BYTES = 4
@@ -25,14 +25,14 @@ _SUFFIXES = "KMG"
 
 
 def parse_size(text: str) -> int:
-    """"8", "64K", "1M"."""
+    """Parses "8", "64K" or "1M" to bytes."""
     if text[-1:].upper() in _SUFFIXES:
         return int(float(text[:-1]) * 1024 ** (_SUFFIXES.index(text[-1].upper()) + 1))
     return int(text)
 
 
 class Job:
-    """Memory for the largest size, and one operation on parts of it in turns."""
+    """Memory for the largest size. An operation uses successive parts of it."""
 
     def __init__(self, operation: str, largest: int) -> None:
         self.operation, self.ranks = operation, dist.get_world_size()
@@ -41,7 +41,7 @@ class Job:
         self.receive = torch.zeros(max(self.capacity, 1), dtype=torch.float32)
 
     def rounded(self, size: int) -> int:
-        """What both nccl-tests and perf/programs/collective make of a size."""
+        """Rounds a size as nccl-tests and perf/programs/collective do."""
         if self.operation == "all_reduce":
             return size // _FLOAT_BYTES * _FLOAT_BYTES
         return size // self.ranks // 16 * 16 * self.ranks
@@ -88,7 +88,7 @@ def _parse() -> argparse.Namespace:
 
 def main() -> int:
     args = _parse()
-    warnings.simplefilter("ignore", FutureWarning)  # of names that later versions will give up
+    warnings.simplefilter("ignore", FutureWarning)  # about names that later versions will drop
     torch.set_num_threads(1)
     if args.backend == "railweave":
         import railweave  # noqa: F401  registers it

@@ -30,7 +30,7 @@ from bench.steps.over_ranks import greatest, greatest_of_each  # noqa: E402
 from bench.steps.paired import paired_ratio  # noqa: E402
 
 _FLOAT_BYTES = 4
-_EARLIEST, _LATEST = 0.1, 0.8  # of the reduce-scatter's own time
+_EARLIEST, _LATEST = 0.1, 0.8  # shares of the reduce-scatter's own time
 _WARMUPS = 2
 _SOON_S = 0.02  # longer than a broadcast takes
 
@@ -46,14 +46,14 @@ class Pair:
         self._priority = priority
 
     def alone(self) -> float:
-        """Seconds of the reduce-scatter."""
+        """Returns the seconds of the reduce-scatter."""
         begin = _agreed_instant()
         _sleep_until(begin)
         dist.reduce_scatter_single(self._to, self._from)
         return time.monotonic() - begin
 
     def together(self, after_s: float) -> tuple[float, float]:
-        """Seconds of the reduce-scatter and of the all-gather that is issued `after_s` later."""
+        """Returns the seconds of the reduce-scatter and of the all-gather issued `after_s` later."""
         begin = _agreed_instant()
         _sleep_until(begin)
         bulk = dist.reduce_scatter_single(self._to, self._from, async_op=True)
@@ -66,7 +66,7 @@ class Pair:
 
 
 def _agreed_instant() -> float:
-    """Soon, the same on every rank."""
+    """Returns a moment shortly ahead, the same on every rank."""
     instant = torch.tensor(time.monotonic() + _SOON_S, dtype=torch.float64)
     dist.broadcast(instant, 0)
     return instant.item()

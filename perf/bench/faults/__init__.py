@@ -1,2 +1,2 @@
-"""What is lost in mid-transfer, and how soon what is left carries on or is told:
-a rail (tools/bench's R1), a peer (R2)."""
+"""Losses in mid-transfer: of a rail (R1 of tools/bench) or a peer (R2). Measures how soon the rest continues or reports
+an error."""

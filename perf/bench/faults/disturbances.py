@@ -1,4 +1,4 @@
-"""Rails that fail, return and slow down at random, one at a time, for as long as something runs."""
+"""Rails that fail, return and slow down at random, one at a time, while something runs."""
 from __future__ import annotations
 
 import random
@@ -13,7 +13,7 @@ from . import losses
 _STEADY_S, _DISTURBED_S = (1.0, 4.0), (0.5, 5.0)  # least and most
 _SLOW = "slow"
 _TIMES_SLOWER = (5, 20, 100)
-# One switch for all rails must not fail, and large packets are those that hosts send.
+# Excludes the switch, which rails may share, and mtu-hole, which needs a lab with larger packets.
 kKinds = sorted({*losses.kLosses, _SLOW} - {"switch", "mtu-hole"})
 
 
@@ -22,7 +22,7 @@ class Disturbance:
     kind: str
     host: int
     nic: int
-    steady_s: float  # before it
+    steady_s: float  # before the disturbance
     lasts_s: float
     times_slower: int
 
@@ -36,7 +36,7 @@ class Disturbance:
 
 
 def drawn(chance: random.Random) -> Disturbance:
-    """ARP is flipped to the first NIC: from another one."""
+    """Draws a disturbance. ARP always flips from another NIC to the first."""
     kind, host, nic = chance.choice(kKinds), chance.choice((0, 1)), chance.choice((0, 1))
     loss = losses.kLosses.get(kind)
     return Disturbance(kind, host if loss is None or loss.at is None else loss.at, 1 if kind == "arp-flip" else nic,
@@ -45,12 +45,12 @@ def drawn(chance: random.Random) -> Disturbance:
 
 @dataclass
 class Disturber:
-    """Disturbs between start() and stop(), in a thread of its own. `happened` is whole after stop()."""
+    """Disturbs between start() and stop(), in its own thread. `happened` is complete after stop()."""
 
     plan: Plan
     seed: int
     happened: list[Disturbance] = field(default_factory=list)
-    failure: BaseException | None = None  # of a change of the lab
+    failure: BaseException | None = None  # raised by a change of the lab
     _ends: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
@@ -58,7 +58,7 @@ class Disturber:
         self._thread.start()
 
     def stop(self) -> None:
-        """Every rail is whole again. Raises what a change of the lab failed by."""
+        """Returns when every rail works again. Raises the exception of a failed change of the lab."""
         self._ends.set()
         self._thread.join()
         if self.failure:
@@ -72,5 +72,5 @@ class Disturber:
                 self.happened.append(next_one)
                 self._ends.wait(next_one.lasts_s)
                 losses.undo(self.plan, next_one.nic)
-        except BaseException as failure:  # told by stop(), in the thread that trains
+        except BaseException as failure:  # raised by stop(), in the thread that trains
             self.failure = failure

@@ -1,5 +1,5 @@
-"""The ways in which a rail is lost, as changes of a lab: R1's six, and what hosts,
-switches and firewalls outside of labs do."""
+"""Ways in which a rail is lost, as changes of a lab: the six of R1, and failures of hosts, switches and firewalls
+outside of labs."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ Happen = Callable[[Plan, Host, Nic], None]
 @dataclass(frozen=True)
 class Loss:
     what: str
-    happen: Happen  # to one NIC of a host
-    told: bool  # a carrier or a reset tells of it. False: only silence does
+    happen: Happen  # applied to one NIC of a host
+    told: bool  # a lost carrier or a reset reveals the loss; False: only silence does
     at: int | None = None  # the host; None: any
-    outage_s: float = 3.2  # until it is undone
-    returns: bool = True  # there is something to undo
-    lab: tuple[str, ...] = ()  # options that the fault needs
+    outage_s: float = 3.2  # time until the loss is undone
+    returns: bool = True  # False: nothing to undo
+    lab: tuple[str, ...] = ()  # lab options that the fault needs
 
 
 def _down(plan: Plan, host: Host, nic: Nic) -> None:
@@ -39,12 +39,12 @@ def _firewall(action: str, direction: str = "both", at: str = "host") -> Happen:
     return lambda plan, host, nic: faults.filter_tcp(host, nic, Rule(action=action, direction=direction, at=at))
 
 
-# Segments as large as the hosts' own MTU are lost. Larger ones keep the price of sending packets one by one low.
+# Segments as large as the hosts' own MTU are lost. A large MTU keeps the cost of sending packets one by one low.
 _LARGE_PACKETS = ("--mtu", "9000")
 _SMALL_MTU_BYTES = 1500
 
-# Outages last longer than R1's bounds on recovering from them: half a second in the middle where the loss shows at
-# once, 1.5 s where only silence does, 3 s at worst for both.
+# Outages last longer than R1's bounds on the recovery: a median of 0.5 s if the loss shows at once, 1.5 s if only
+# silence shows the loss, and 3 s at worst for both.
 kLosses = {
     "down-sender": Loss("link down at the sender", _down, told=True, at=0),
     "down-receiver": Loss("link down at the receiver", _down, told=True, at=1),
@@ -69,7 +69,7 @@ kOfR1 = ("down-sender", "down-receiver", "switch", "silent", "one-way", "reset")
 
 
 def undo(plan: Plan, nic: int) -> None:
-    """What is left of any of them, at all hosts that have such a NIC."""
+    """Undoes whatever remains of any of these losses, at all hosts that have such a NIC."""
     for host in (host for host in plan.hosts if nic < len(host.nics)):
         faults.restore(plan, host, host.nics[nic])
         if ":" not in host.nics[nic].address and plan.wiring in ("rails", "one-switch"):

@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.faults import peer_losses, peer_promises  # noqa: E402
-from bench.faults.meeting import Meeting  # noqa: E402
+from bench.faults.mailbox import Mailbox  # noqa: E402
 from bench.faults.peer_losses import Loss  # noqa: E402
 from bench.faults.peer_promises import End, Instants  # noqa: E402
 from lab import state  # noqa: E402
@@ -31,9 +31,9 @@ from lab.inside import parse_in_lab, tell  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[3]
 _BEGUN_BYTES = 1_000_000
-_FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes so long after the transfer began, and at most so much later
-_GOES_ON_S = 4.0  # watched for so long after an outage
-_DEFAULT_EVERY = 10  # trials, where the timeout is shortened
+_FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes _FIRST_S plus up to _SPREAD_S after the transfer began
+_GOES_ON_S = 4.0  # watched for this long after an outage
+_DEFAULT_EVERY = 10  # every tenth trial keeps the default timeout, if --timeout shortens it
 _PORTS = 50  # used in turn
 _PATIENCE_S = 90.0  # more than the greatest timeout
 
@@ -60,7 +60,7 @@ def _parse() -> argparse.Namespace:
 
 
 class Running:
-    """net_perf of this rank, and when it said what."""
+    """The net_perf of this rank, and its output with times."""
 
     def __init__(self, argv: list[str], environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -85,29 +85,30 @@ class Running:
 
 
 class Trial:
-    """This rank's half of one."""
+    """This rank's half of one trial."""
 
-    def __init__(self, args: argparse.Namespace, number: int, meeting: Meeting, json_file: Path) -> None:
+    def __init__(self, args: argparse.Namespace, number: int, mailbox: Mailbox, json_file: Path) -> None:
         self.loss: Loss = peer_losses.kLosses[args.kind]
-        self.rank, self.number, self._meeting, self._json = int(os.environ["RANK"]), number, meeting, json_file
+        self.rank, self.number, self._mailbox, self._json = int(os.environ["RANK"]), number, mailbox, json_file
         self._programs, self._plan = Path(args.programs), state.load(os.environ["RWLAB"])
         self._nics = os.environ["RWLAB_NICS"].split(",")
         chance = random.Random(f"{args.seed} {args.kind} {number}")
-        self.victim = 0 if self.loss.is_cable else chance.choice((0, 1))  # where nobody is, the one that pulls
+        self.victim = 0 if self.loss.is_cable else chance.choice((0, 1))  # rank that gets the signal; without a signal,
+                                                                          # the rank that pulls the cables
         self.after_s = _FIRST_S + _SPREAD_S * chance.random()
         self.lasts_s = None if self.loss.is_error else args.lasts or self.loss.lasts_s
         shortened = args.timeout and (args.never_default or number % _DEFAULT_EVERY)
         self.timeout_s = args.timeout if shortened else self.loss.default_s
 
     def run(self) -> dict:
-        """What this rank saw, for JSON."""
+        """Runs the trial. Returns this rank's observations for JSON."""
         self._json.unlink(missing_ok=True)
         running, instants = Running(self._command(), self._environment()), None
         if self.rank == self.victim:
             instants = self._lose(running)
         end = running.end()
         if self.rank != self.victim:
-            self._meeting.tell(f"survived-{self.number}", True)
+            self._mailbox.send(f"survived-{self.number}", True)
         document = json.loads(self._json.read_text()) if self.rank == 0 and self._json.exists() else None
         return {"end": asdict(end), "instants": instants and asdict(instants), "document": document}
 
@@ -121,9 +122,9 @@ class Trial:
         if self.lasts_s is not None:
             time.sleep(max(0.0, lost_s + self.lasts_s - time.monotonic()))
         else:
-            self._meeting.hear(f"survived-{self.number}")
+            self._mailbox.receive(f"survived-{self.number}")
             if self.loss.is_cable:
-                running.end()  # this one, too, while nothing comes through
+                running.end()  # this end, too, while nothing comes through
         undone_s = time.monotonic()
         if self.loss.can_be_undone:
             peer_losses.undo(self.loss, self._plan, nics, pid)
@@ -152,7 +153,7 @@ class Trial:
 
 
 def _entry(trial: Trial, halves: list[dict]) -> tuple[dict, peer_promises.Verdict]:
-    """On rank 0: a trial in the JSON, and what it came to."""
+    """On rank 0: returns a trial for the JSON and its verdict."""
     ends = [End(**half["end"]) for half in halves]
     at = Instants(**halves[trial.victim]["instants"])
     verdict = peer_promises.judged(trial.loss, trial.victim, ends, at, halves[0]["document"])
@@ -161,14 +162,14 @@ def _entry(trial: Trial, halves: list[dict]) -> tuple[dict, peer_promises.Verdic
             **asdict(verdict), "said": said}, verdict
 
 
-def _run(args: argparse.Namespace, meeting: Meeting, folder: Path) -> dict:
-    """The document, on rank 0."""
+def _run(args: argparse.Namespace, mailbox: Mailbox, folder: Path) -> dict:
+    """Runs all trials. Returns the document, on rank 0."""
     loss, entries, verdicts = peer_losses.kLosses[args.kind], [], []
     for number in range(args.trials):
-        trial = Trial(args, number, meeting, folder / "run.json")
+        trial = Trial(args, number, mailbox, folder / "run.json")
         mine = trial.run()
-        meeting.tell(f"saw-{number}", mine)
-        theirs = meeting.hear(f"saw-{number}")
+        mailbox.send(f"saw-{number}", mine)
+        theirs = mailbox.receive(f"saw-{number}")
         if trial.rank == 0:
             entry, verdict = _entry(trial, [mine, theirs])
             entries.append(entry)
@@ -182,15 +183,15 @@ def _run(args: argparse.Namespace, meeting: Meeting, folder: Path) -> dict:
 
 def main() -> int:
     args = _parse()
-    meeting = Meeting(2 * _PATIENCE_S)
+    mailbox = Mailbox(2 * _PATIENCE_S)
     with tempfile.TemporaryDirectory(prefix="peer-loss-") as folder:
-        document = _run(args, meeting, Path(folder))
+        document = _run(args, mailbox, Path(folder))
     if os.environ["RANK"] != "0":
-        meeting.tell("done", True)
+        mailbox.send("done", True)
         return 0
     tell(document, args.json)
-    meeting.hear("done")
-    meeting.close()
+    mailbox.receive("done")
+    mailbox.close()
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The five ways in which a peer is lost, or seems to be (issue R2), as signals and changes of a lab."""
+"""The five real or apparent losses of a peer (R2), as signals and changes of a lab."""
 from __future__ import annotations
 
 import os
@@ -14,7 +14,7 @@ class Loss:
     what: str
     by: signal.Signals | None  # sent to one of the ranks; None: the cables of all rails are pulled
     lasts_s: float | None  # None: for ever
-    error_after: str | None  # the variable that says how long after; None: no error, or at once
+    error_after: str | None  # variable that sets the delay of the error; None: no error, or at once
     default_s: float = 0.0  # of that variable
 
     @property
@@ -40,7 +40,7 @@ kLosses = {
 
 
 def happen(loss: Loss, plan: Plan, nics: list[int], pid: int) -> None:
-    """To process `pid`, or to these NICs of every host."""
+    """Applies the loss to process `pid`, or to these NICs of every host."""
     if loss.by is not None:
         os.kill(pid, loss.by)
         return

@@ -1,8 +1,7 @@
-"""Whether both ends were told what docs/operate/reliability.md promises when a peer is lost,
-read off what net_perf said. Pure functions.
+"""Checks net_perf's output against the promises of docs/operate/reliability.md for both ends when a peer is lost. Pure
+functions.
 
-Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
-"""
+Times are seconds of CLOCK_MONOTONIC, which all ranks of one machine share."""
 from __future__ import annotations
 
 import re
@@ -18,37 +17,37 @@ _NEVER_S = 100.0
 
 @dataclass(frozen=True)
 class End:
-    """How one rank's net_perf ended."""
+    """The end of one rank's net_perf."""
 
     pid: int
-    status: int  # negative: by that signal
-    lines: list[tuple[float, str]]  # what it said, and when
+    status: int  # negative: killed by that signal
+    lines: list[tuple[float, str]]  # output lines with times
 
     def first(self, pattern: str) -> float | None:
         return next((at_s for at_s, line in self.lines if re.search(pattern, line)), None)
 
     def told_s(self) -> float | None:
-        """When its caller was told of an error of the peer's; None: it was not, or the rank went on."""
+        """Returns when the caller got an error about the peer; None: no error, or the rank continued."""
         return self.first("ncclRemoteError") if self.status == 1 else None
 
 
 @dataclass(frozen=True)
 class Instants:
     lost_s: float
-    took_s: float  # to make it happen
-    undone_s: float  # where it can be
+    took_s: float  # until the loss was complete
+    undone_s: float  # if the loss can be undone
 
 
 @dataclass
 class Verdict:
-    wrong: list[str] = field(default_factory=list)  # in words
+    wrong: list[str] = field(default_factory=list)  # broken promises, in words
     wrong_bytes: int = 0
-    error_s: list[float] = field(default_factory=list)  # from the loss until a rank was told
-    took_s: float = 0.0  # of that, until the loss was complete
+    error_s: list[float] = field(default_factory=list)  # from the loss until a rank got its error
+    took_s: float = 0.0  # part of it until the loss was complete
     unnamed: int = 0  # errors without host and pid of the peer
-    goes_on_s: float | None = None  # from the end of an outage until the receiver had something again
-    warned_s: float | None = None  # until a peer was named that does not answer though its kernel does
-    continued_s: float | None = None  # until a stopped rank was told, once it went on
+    goes_on_s: float | None = None  # from the end of an outage until the receiver got bytes again
+    warned_s: float | None = None  # until a warning named a peer that does not answer though its kernel does
+    continued_s: float | None = None  # until a stopped rank got its error, once continued
 
 
 def _goes_on_s(result: dict, undone_s: float) -> float | None:
@@ -73,7 +72,8 @@ def _without_error(ends: list[End], at: Instants, document: dict | None) -> Verd
 
 
 def judged(loss: Loss, victim: int, ends: list[End], at: Instants, document: dict | None) -> Verdict:
-    """`ends`: of both ranks. `victim`: who got the signal. `document`: net_perf's, of a transfer that went on."""
+    """`ends`: of both ranks. `victim`: rank that got the signal. `document`: net_perf's, of a transfer that
+    continued."""
     if not loss.is_error:
         return _without_error(ends, at, document)
     found = Verdict(took_s=at.took_s)
@@ -106,8 +106,8 @@ def _worst(values: list[float | None]) -> float:
 
 
 def summary(loss: Loss, timeouts_s: list[float], verdicts: list[Verdict]) -> dict:
-    """`timeouts_s`: the plugin's in each trial, 0 where an error is to come at once.
-    What did not come counts as a hundred seconds."""
+    """`timeouts_s`: the plugin's in each trial, 0 if the error must come at once. A missing event counts as a hundred
+    seconds."""
     found = {"trials": len(verdicts), "wrong": sum(bool(one.wrong) for one in verdicts)}
     if not loss.is_error:
         return {**found, "wrong_bytes": sum(one.wrong_bytes for one in verdicts),

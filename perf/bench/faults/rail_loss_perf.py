@@ -26,14 +26,14 @@ from lab.inside import parse_in_lab, tell  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[3]
 _WARMUP_S = 0.5
-_FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes so long after the block began, and at most so much later
-_COMMANDS_S = 0.5  # what the lab's take
-_BACK_S = 3.5  # watched for so long, which is less than what is promised (5 s): trials are many
+_FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes _FIRST_S plus up to _SPREAD_S after the block began
+_COMMANDS_S = 0.5  # time for the lab's commands
+_BACK_S = 3.5  # watched for this long; less than the promised 5 s, since trials are many
 _NEVER_S = 10.0
 _RAW_EVERY = 10  # trials
-_TOLD_CHARS = 2000  # of what a program said that failed
+_TOLD_CHARS = 2000  # of a failed program's output
 _PATIENCE_S = 60.0
-_LOST = 1  # the NIC's number
+_LOST = 1  # number of the NIC
 
 
 def _parse() -> argparse.Namespace:
@@ -65,7 +65,7 @@ def _sleep_until(moment_s: float) -> None:
 
 
 def _begun_s(at_least_bytes: int) -> float:
-    """When the rails have carried so much since now."""
+    """Returns the time at which the rails have carried that many more bytes."""
     counters = [Path("/sys/class/net") / rail / "statistics" / "tx_bytes"
                 for rail in os.environ["RWLAB_NICS"].split(",")]
 
@@ -84,7 +84,7 @@ def _outage_s(args: argparse.Namespace) -> float:
 
 
 def _trial(ranks: RankPrograms, args: argparse.Namespace, chance: random.Random) -> dict:
-    """On rank 0: one transfer with its loss; seconds are from CLOCK_MONOTONIC."""
+    """On rank 0: runs one transfer with its loss. Seconds are of CLOCK_MONOTONIC."""
     loss = losses.kLosses[args.kind]
     plan = state.load(os.environ["RWLAB"])
     after_s = _FIRST_S + _SPREAD_S * chance.random()
@@ -108,13 +108,13 @@ def _trial(ranks: RankPrograms, args: argparse.Namespace, chance: random.Random)
 
 def _load(args: argparse.Namespace) -> list[str]:
     seconds = _FIRST_S + _SPREAD_S + _outage_s(args) + args.watch + _COMMANDS_S
-    # Callers sleep while nothing comes: hosts of the lab share the machine's cores.
+    # Callers sleep while nothing arrives: the hosts of the lab share the machine's cores.
     return ["--size", "128K", "--inflight", "32", "--verify", "--sleep-us", "50", "--warmup", str(_WARMUP_S),
             "--duration", f"{seconds:.1f}"]
 
 
 def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
-    """`rail_gbps`: what raw TCP carries on one rail."""
+    """`rail_gbps`: rate of raw TCP on one rail."""
     loss, left_gbps = losses.kLosses[args.kind], args.left * rail_gbps
     found = {"after_s": trial["after_s"], "injecting_s": trial["took_s"], "raw_gbps": rail_gbps,
              "warned": [line for line in trial["said"].splitlines() if "WARN" in line]}
@@ -126,11 +126,12 @@ def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
                 **unknown}
     result = trial["document"]["results"][0]
     bins, nics = recovery.bins(result), os.environ["RWLAB_NICS"].split(",")
-    # Connections that were reset are made again at once: both rails carry, and that is more than one does.
+    # Reset connections are made again at once: both rails carry, which is more than one rail does.
     until_s = trial["back_s"] if loss.returns else float("inf")
     recovered_s = recovery.recovered_s(bins, trial["lost_s"], until_s, left_gbps)
     alone_s = None if recovered_s is None else trial["lost_s"] + recovered_s
-    # On a busy machine the rails together carry less than raw TCP one by one: full speed is what they had before.
+    # On a busy machine the rails together carry less than the sum of raw TCP's single rails. Full speed is therefore at
+    # most the rate before the loss.
     full_gbps = min(args.rails * rail_gbps, recovery.usual_gbps(bins, trial["lost_s"]))
     full_s = recovery.recovered_s(bins, trial["back_s"], float("inf"), full_gbps)
     least_alone = None if alone_s is None else recovery.least_share(bins, alone_s, trial["undone_s"], left_gbps)
@@ -141,19 +142,19 @@ def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
             "full_s": full_s, "full_gbps": full_gbps,
             "series": {"from_loss_s": [round(b.end_s - trial["lost_s"], 3) for b in bins],
                        "gbps": [round(b.gbps(b.payload_bytes), 3) for b in bins]},
-            # On one rail undisturbed: what of the next is noise.
+            # The share of one undisturbed rail shows how much of the next figure is noise.
             "least_before_return": least_alone,
             "least_after_return": recovery.least_share(bins, trial["undone_s"], float("inf"), left_gbps),
             "least_after_full": least_full}
 
 
 def _summary(trials: list[dict]) -> dict:
-    """What did not come within its time counts as ten seconds; who failed carried nothing."""
+    """An event that did not come in time counts as ten seconds. A failed trial carried nothing."""
     recovered = sorted(_NEVER_S if trial["recovered_s"] is None else trial["recovered_s"] for trial in trials)
     returned = [_NEVER_S if trial["returned_s"] is None else trial["returned_s"] for trial in trials]
     full = [_NEVER_S if trial["full_s"] is None else trial["full_s"] for trial in trials]
     least = sorted((trial["least_after_return"] or 0.0 for trial in trials), reverse=True)
-    p99 = -(-99 * len(trials) // 100) - 1  # of those, the best first
+    p99 = -(-99 * len(trials) // 100) - 1  # index of the 99th percentile, the best first
     return {
         "trials": len(trials),
         "median_s": median(recovered),

@@ -11,8 +11,8 @@ _PATIENCE_S = 60.0
 
 
 class RankPrograms:
-    """`programs`: the folder of net_perf and raw_tcp; `folder`: for what they write.
-    Every run has a port of its own."""
+    """Runs programs, each run with its own port. `programs`: the folder of net_perf and raw_tcp. `folder`: for their
+    output."""
 
     def __init__(self, programs: Path, folder: Path) -> None:
         self.programs, self.json = programs, folder / "run.json"
@@ -28,7 +28,7 @@ class RankPrograms:
                                 stderr=subprocess.STDOUT)
 
     def end(self, running: subprocess.Popen, patience_s: float = _PATIENCE_S) -> tuple[dict | None, str]:
-        """What rank 0 wrote, and what was said."""
+        """Waits for the program. Returns the JSON that rank 0 wrote, or None, and the program's output."""
         try:
             said, _ = running.communicate(timeout=patience_s)
         except subprocess.TimeoutExpired:

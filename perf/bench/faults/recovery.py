@@ -1,16 +1,15 @@
-"""When a transfer recovered from a loss, read off net_perf's JSON. Pure functions.
+"""Finds in net_perf's JSON when a transfer recovered from a loss. Pure functions.
 
-Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
-"""
+Times are seconds of CLOCK_MONOTONIC, which all ranks of one machine share."""
 from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
 
 _IN_A_ROW = 5  # bins
-_SHARE = 0.95  # of what raw TCP carries on the rail that is left
-_IN_USE = 0.1  # of the same, on the rail that was lost
-_PAUSE = 2  # bins: what one lacks because messages ended a little later is in the next
+_SHARE = 0.95  # of raw TCP's rate on the remaining rail
+_IN_USE = 0.1  # of the same rate, on the lost rail
+_PAUSE = 2  # bins; bytes that miss one bin because messages ended a little later are in the next
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,8 @@ class Bin:
 
 
 def bins(result: dict) -> list[Bin]:
-    """The receiver's. `result`: an entry of "results" of net_perf's JSON, of one direction from rank 0 to rank 1."""
+    """Returns the receiver's bins. `result`: an entry of "results" of net_perf's JSON, one direction from rank 0 to
+    rank 1."""
     receiver = result["ranks"][1]
     zero_s, series = receiver["t0_monotonic_ns"] * 1e-9, receiver["series"]
     ends = [zero_s + t for t in series["t_s"]]
@@ -34,7 +34,8 @@ def bins(result: dict) -> list[Bin]:
 
 
 def recovered_s(found: list[Bin], lost_at_s: float, until_s: float, raw_gbps: float) -> float | None:
-    """From the loss to the first of five bins in a row with 0.95 of `raw_gbps`; None: not before `until_s`."""
+    """Returns the time from the loss to the first of five bins in a row with 0.95 of `raw_gbps`; None: not before
+    `until_s`."""
     after = [b for b in found if b.begin_s >= lost_at_s and b.end_s <= until_s]
     good = [b.gbps(b.payload_bytes) >= _SHARE * raw_gbps for b in after]
     for i in range(len(after) - _IN_A_ROW + 1):
@@ -44,12 +45,12 @@ def recovered_s(found: list[Bin], lost_at_s: float, until_s: float, raw_gbps: fl
 
 
 def usual_gbps(found: list[Bin], until_s: float) -> float:
-    """The median bin's rate before `until_s`. Raises ValueError where there is none."""
+    """Returns the median bin's rate before `until_s`. Raises ValueError if no bin ends before."""
     return median(b.gbps(b.payload_bytes) for b in found if b.end_s <= until_s)
 
 
 def returned_s(found: list[Bin], rail: str, back_at_s: float, raw_gbps: float) -> float | None:
-    """From `back_at_s` to the first bin in which `rail` carries again; None: it does not."""
+    """Returns the time from `back_at_s` to the first bin in which `rail` carries again; None: never."""
     for b in found:
         if b.begin_s >= back_at_s and b.gbps(b.rail_bytes.get(rail, 0)) >= _IN_USE * raw_gbps:
             return b.begin_s - back_at_s
@@ -57,9 +58,9 @@ def returned_s(found: list[Bin], rail: str, back_at_s: float, raw_gbps: float) -
 
 
 def least_share(found: list[Bin], from_s: float, until_s: float, raw_gbps: float) -> float | None:
-    """The least that two bins in a row carried, as a share of `raw_gbps`; the bin in which `from_s` is counts, that of
-    `until_s` does not. A pause of a bin's length is at most 0.5 where `raw_gbps` is carried before and after. None:
-    there are no two bins."""
+    """Returns the least rate of two bins in a row, as a share of `raw_gbps`. The bin around `from_s` counts, the bin
+    around `until_s` does not. A pause of a bin's length gives at most 0.5 if `raw_gbps` is carried before and after.
+    None: fewer than two bins."""
     within = [b for b in found if b.end_s > from_s and b.end_s <= until_s]
     windows = [within[i:i + _PAUSE] for i in range(len(within) - _PAUSE + 1)]
     return min((sum(b.payload_bytes for b in w) * 8e-9 / (w[-1].end_s - w[0].begin_s) / raw_gbps for w in windows),
@@ -67,7 +68,8 @@ def least_share(found: list[Bin], from_s: float, until_s: float, raw_gbps: float
 
 
 def mean_gbps(found: list[Bin], from_s: float, until_s: float) -> float:
-    """Of the payload, by seconds from the first bin's beginning. Raises ValueError where there is no bin between."""
+    """Returns the payload's mean rate between two times, in seconds from the first bin's beginning. Raises ValueError
+    if no bin is in between."""
     zero_s = found[0].begin_s
     counted = [b for b in found if b.begin_s >= zero_s + from_s and b.end_s <= zero_s + until_s]
     if not counted:

@@ -1,9 +1,7 @@
-"""What raw TCP carries over a lab's rails, measured between its two ranks with the kernel settings
-that keep rails apart.
+"""Measures raw TCP over a lab's rails between its two ranks, with the kernel settings that keep rails apart.
 
-raw_tcp binds its sockets to interfaces. With Linux's own ARP on one segment such a connection may not even come up, and
-the yardstick is what the rails can carry, not what ARP leaves of them.
-"""
+raw_tcp binds its sockets to interfaces. With Linux's own ARP on one segment such a connection may not even be
+established. The yardstick is the rails' capacity, not the part that ARP leaves."""
 from __future__ import annotations
 
 import os
@@ -20,7 +18,7 @@ _APART = {"arp_ignore": "1", "arp_announce": "2", "rp_filter": "0"}
 
 @contextmanager
 def _rails_apart() -> Iterator[None]:
-    """Of this host's namespace; both hosts forget the MACs that they learnt under other settings."""
+    """Applies the settings in this host's namespace. Both hosts drop MAC addresses learnt under other settings."""
     files = [conf / name for conf in _CONF.iterdir() for name in _APART]
     before = {file: file.read_text() for file in files}
     try:
@@ -40,8 +38,8 @@ def _forget_neighbours() -> None:
 
 
 def raw_gbps(ranks: RankPrograms, rails: int, seconds: float = 1.0) -> list[float]:
-    """By rail, the first `rails` NICs of each host, one after the other. On rank 1 zeros.
-    Raises SystemExit where raw_tcp fails."""
+    """Returns the rate of each of the first `rails` NICs, measured one after the other; zeros on rank 1. Raises
+    SystemExit if raw_tcp fails."""
     nics = os.environ["RWLAB_NICS"].split(",")[:rails]
     with _rails_apart():
         found, said = ranks.end(ranks.begin("raw_tcp", "--rails", "=" + ",".join(nics), "--cc", "cubic",

@@ -27,6 +27,6 @@ kBad = {
 
 
 def rows() -> list[dict]:
-    """As in the file. Packets of 9000 bytes, so that sending them one by one costs little."""
+    """Returns the rows as in the file. Packets have 9000 bytes, so that sending them one by one costs little."""
     return [{"name": f"{name}/{clean}-clean", "lab": ["--network", "rails", "--nics", str(clean + 1), "--mtu", "9000"],
              "bad": name, "rails": clean} for name in kBad for clean in _CLEAN]

@@ -42,7 +42,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _lose_data(host: Host) -> None:
-    """What ends a write is pushed, and what is large has data."""
+    """Drops packets with data: a write's last packet has PSH, and a large packet has data."""
     chain = f"chain out {{\n type filter hook output priority 0;\n{_rules(host)} }}\n"
     nft(host.ns, f"table inet {_TABLE} {{\n {chain}}}\n")
 
@@ -57,7 +57,7 @@ def _pass_data(host: Host) -> None:
 
 
 def _trial(ranks: RankPrograms, args: argparse.Namespace, number: int) -> dict:
-    """On rank 0."""
+    """Runs a trial, on rank 0."""
     chance = random.Random(f"{args.seed} {number}")
     host = chance.choice(state.load(os.environ["RWLAB"]).hosts)
     lasts_s = chance.uniform(args.least, args.most)

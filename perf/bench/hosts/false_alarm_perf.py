@@ -14,7 +14,7 @@ from typing import Iterator
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from bench.faults.meeting import Meeting  # noqa: E402
+from bench.faults.mailbox import Mailbox  # noqa: E402
 from bench.faults.rank_programs import RankPrograms  # noqa: E402
 from bench.hosts.ended import tail  # noqa: E402
 from lab.inside import parse_in_lab, tell  # noqa: E402
@@ -22,8 +22,8 @@ from lab.inside import parse_in_lab, tell  # noqa: E402
 _ROOT = Path(__file__).resolve().parents[3]
 _BUSY = 2  # at each of the two ranks
 _PATIENCE_S = 60.0
-# The plugin's lines at WARN about a lane it gave up: engine/rails/rail_log.cc has the first kind,
-# engine/session/session_lanes_end.cc the second.
+# WARN lines of the plugin about a lane that was given up. The first kind is from engine/rails/rail_log.cc, the second
+# from engine/session/session_lanes_end.cc.
 _GIVEN_UP = re.compile(r"WARN .*: (rail .*; \d+ of \d+ lanes left|lane \d+ to .* on rail .* given up: .*)")
 
 
@@ -70,23 +70,23 @@ def _summary(document: dict | None, given_up: list[list[str]]) -> dict:
 
 def main() -> int:
     args = _parse()
-    meeting = Meeting(_PATIENCE_S)
+    mailbox = Mailbox(_PATIENCE_S)
     with tempfile.TemporaryDirectory(prefix="false-alarm-") as folder, _busy():
         ranks = RankPrograms(args.programs, Path(folder))
         running = ranks.begin("net_perf", "--verify", "--sleep-us", "50", "--duration", str(args.seconds),
                               *args.load.split())
         document, said = ranks.end(running, args.seconds + _PATIENCE_S)
-    meeting.tell("outcome", {"given_up": _given_up(said), "said": tail(said)})
+    mailbox.send("outcome", {"given_up": _given_up(said), "said": tail(said)})
     if os.environ["RANK"] != "0":
-        meeting.hear("heard")
-        meeting.close()
+        mailbox.receive("heard")
+        mailbox.close()
         return 0
-    other = meeting.hear("outcome")
+    other = mailbox.receive("outcome")
     given_up = [_given_up(said), other["given_up"]]
     tell({"seconds": args.seconds, "load": args.load, "given_up": given_up,
           "said": [tail(said), other["said"]] if document is None else [],
           "summary": _summary(document, given_up)}, args.json)
-    meeting.tell("heard", True)
+    mailbox.send("heard", True)
     return 0
 
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Writes perf/real_hosts.json, the table that perf/acceptance.json refers to: a row a line.
+"""Writes perf/real_hosts.json, the table that perf/acceptance.json refers to, one row a line.
 
-    perf/bench/hosts/make_table.py > perf/real_hosts.json
-"""
+    perf/bench/hosts/make_table.py > perf/real_hosts.json"""
 from __future__ import annotations
 
 import json

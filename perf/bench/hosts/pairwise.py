@@ -1,5 +1,5 @@
-"""A small set of rows in which every wanted pair of values of two columns occurs.
-Pure; always the same for one input."""
+"""Selects few rows so that every wanted pair of values of two columns occurs. Pure: one input always gives the same
+rows."""
 from __future__ import annotations
 
 import random
@@ -11,8 +11,8 @@ Pair = Hashable
 
 def cover(rows: Iterable[Row], pairs: Callable[[Row], Iterable[Pair]], first: Iterable[Row] = (),
           seed: int = 1) -> list[Row]:
-    """`first`, then rows out of `rows`, chosen greedily: each has most pairs that no chosen row has; chance decides
-    between equal ones. Every pair that any of `rows` has is in a chosen row."""
+    """Returns `first`, then rows chosen greedily: each has the most pairs that no chosen row has, and chance decides
+    between equal ones. Every pair of any row is in a chosen row."""
     found = [(row, frozenset(pairs(row))) for row in rows]
     random.Random(seed).shuffle(found)
     chosen = list(first)
@@ -25,5 +25,5 @@ def cover(rows: Iterable[Row], pairs: Callable[[Row], Iterable[Pair]], first: It
 
 
 def pairs_of(values: Sequence[tuple[str, Hashable]]) -> list[Pair]:
-    """Every pair of named values: (("arp", "strict"), ("ipv6", "off"))."""
+    """Returns every pair of named values: (("arp", "strict"), ("ipv6", "off"))."""
     return [(first, second) for number, first in enumerate(values) for second in values[number + 1:]]

@@ -1,5 +1,5 @@
-"""The rows of perf/real_hosts.json: which shape, kernel settings and fault come together,
-and what is to come of it. Pure."""
+"""The rows of perf/real_hosts.json: combinations of shape, kernel settings and fault, and the expected results.
+Pure."""
 from __future__ import annotations
 
 import itertools
@@ -10,7 +10,7 @@ from bench.faults.losses import kLosses
 from .pairwise import Pair, cover, pairs_of
 from .shapes import Setting, Shape, is_ipv6_needed, is_one_nic_by_arp, kSettings, kShapes, rails_that_carry, warning
 
-# Faults of a family are alike to a shape: every shape meets each family, every setting each fault.
+# Faults of a family are alike for a shape. Every shape is combined with each family, every setting with each fault.
 kFamilies = {
     "link": ("down-sender", "down-receiver", "port-down"),
     "silence": ("switch", "silent", "one-way"),
@@ -19,14 +19,14 @@ kFamilies = {
     "host": ("routes-lost", "address-lost", "arp-flip"),
 }
 _FAMILY_OF = {fault: family for family, faults in kFamilies.items() for fault in faults}
-_NO_PAUSE_EVERY = 12  # rows: those are watched for 15 s more
+_NO_PAUSE_EVERY = 12  # every twelfth row is watched for 15 s more
 _SHORT_S, _LONG_S = 5.5, 20.5  # full speed is promised within 5 s
 
-# Rounds and seconds of net_perf in a row without a fault.
-# Where IPv4 leads astray or nowhere, IPv6 takes its place within seconds.
+# Rounds and seconds of net_perf in a row without a fault. Where IPv4 takes the wrong NIC or none, IPv6 replaces it
+# within seconds.
 _ROUNDS, _ROUND_S, _AT_ONCE_S = 3, 1.2, 0.5
 _ALONE_S, _SETTLE_S = 3.0, 7.0
-_WARNED_S = 11.0  # what keeps a rail from carrying is said within ten seconds
+_WARNED_S = 11.0  # a warning about a rail that cannot carry comes within ten seconds
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Of the row without its fault."""
+        """Name of the row without its fault."""
         setting = self.setting
         return f"{self.shape}/arp-{setting.arp}/rp{setting.rp_filter}/{'ipv6' if setting.ipv6 else 'no-ipv6'}"
 
 
-# What one NIC is left of by ARP, and the same with IPv6: nothing leaves these out.
+# Cells that are always included: shapes in which ARP leaves one NIC, with and without IPv6.
 _CERTAIN = [Cell(shape, Setting("default", 0, ipv6), fault)
             for shape, faults in (("one-subnet", ("down-receiver", "port-down")),
                                   ("subnet-per-rail", ("down-receiver", "port-down")),
@@ -51,7 +51,7 @@ _CERTAIN = [Cell(shape, Setting("default", 0, ipv6), fault)
 
 
 def can_happen(shape: Shape, fault: str) -> bool:
-    """A fault that needs what the shape lacks cannot, nor one that would take all rails."""
+    """Returns False for a fault that needs something the shape lacks, or that would take all rails."""
     if fault in ("port-down", "mtu-hole"):
         return shape is not kShapes["cables"]
     if fault == "switch":
@@ -71,7 +71,8 @@ def _pairs(cell: Cell) -> list[Pair]:
 
 
 def chosen() -> list[Cell]:
-    """Every pair that can be of: shape and setting, shape and family of faults, fault and setting, two settings."""
+    """Returns cells that cover every possible pair of shape and setting, shape and family of faults, fault and setting,
+    and two settings."""
     cells = [Cell(shape, setting, fault) for setting, fault, shape in itertools.product(kSettings, kLosses, kShapes)
              if can_happen(kShapes[shape], fault)]
     return sorted(cover(cells, _pairs, _CERTAIN),
@@ -79,7 +80,7 @@ def chosen() -> list[Cell]:
 
 
 def _left(cell: Cell) -> int:
-    """Rails that carry while the fault lasts, in NIC 1. Where one carries, NIC 1 is not needed."""
+    """Returns the rails that carry while NIC 1 has the fault. If only one rail carries, NIC 1 is not needed."""
     rails = rails_that_carry(kShapes[cell.shape], cell.setting)
     return max(1, rails - 1)
 
@@ -90,7 +91,7 @@ def _is_excepted(cell: Cell) -> bool:
 
 
 def without_fault(cell: Cell) -> dict:
-    """As in the file."""
+    """Returns the row without a fault, as in the file."""
     shape = kShapes[cell.shape]
     said, settle_s = warning(shape, cell.setting), _SETTLE_S if is_ipv6_needed(shape, cell.setting) else _AT_ONCE_S
     seconds = _WARNED_S if said else _ALONE_S if settle_s == _SETTLE_S else _ROUND_S
@@ -99,7 +100,7 @@ def without_fault(cell: Cell) -> dict:
 
 
 def row(cell: Cell, number: int) -> dict:
-    """As in the file. `number` spreads hosts and long watches over the rows."""
+    """Returns a row as in the file. `number` spreads hosts and long watches over the rows."""
     shape, loss = kShapes[cell.shape], kLosses[cell.fault]
     host = {"down-sender": 0, "down-receiver": 1}.get(cell.fault, shape.fault_hosts[number % len(shape.fault_hosts)])
     still = without_fault(cell)
@@ -109,7 +110,7 @@ def row(cell: Cell, number: int) -> dict:
             "watch_s": _LONG_S if number % _NO_PAUSE_EVERY == 0 else _SHORT_S}
 
 
-# What failed on real hosts before lanes were proven both ways: shape, fault.
+# Shape and fault that failed on real hosts before lanes were proven both ways.
 _FAILED_BEFORE = [("cables", "down-receiver"), ("one-subnet", "down-receiver"), ("one-subnet", "port-down"),
                   ("one-subnet", "arp-flip"), ("subnet-per-rail", "down-receiver"), ("subnet-per-rail", "port-down"),
                   ("pods", "down-receiver"), ("routed-metric", "down-receiver"), ("routed-metric", "down-sender"),

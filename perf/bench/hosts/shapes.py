@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 class Shape:
     lab: tuple[str, ...]  # options of `tools/lab run`
     what: str
-    rails: int = 2  # that carry where hosts are as Linux ships them, and the kernel does not drop
+    rails: int = 2  # rails that carry if hosts are as Linux ships them and the kernel drops nothing
     one_segment: bool = False  # a host has several NICs at one switch
-    one_subnet: bool = False  # and in one subnet
+    one_subnet: bool = False  # and these NICs are in one subnet
     routed: bool = False
     switch_per_rail: bool = False  # a switch may fail alone
-    fault_hosts: tuple[int, ...] = (0, 1)  # where NIC 1 may have a fault
+    fault_hosts: tuple[int, ...] = (0, 1)  # hosts whose NIC 1 may have a fault
 
 
 kShapes = {
@@ -42,7 +42,7 @@ kRpFilter = (0, 1, 2)
 
 @dataclass(frozen=True)
 class Setting:
-    """Of every host's kernel."""
+    """Settings of every host's kernel."""
 
     arp: str  # default, strict
     rp_filter: int
@@ -57,33 +57,34 @@ kSettings = [Setting(arp, rp_filter, ipv6) for arp in ("default", "strict") for 
 
 
 def is_one_nic_by_arp(shape: Shape, setting: Setting) -> bool:
-    """What is sent to any NIC of a host arrives by one, and the kernel takes it. IPv6 asks for an address at its own
-    NIC alone. A strict rp_filter drops what arrives by the wrong subnet's NIC, the question for its address too."""
+    """Whether packets to any NIC of a host arrive by one NIC and the kernel takes them. IPv6 resolves an address only
+    at its own NIC. A strict rp_filter drops packets, ARP requests included, that arrive by the NIC of another
+    subnet."""
     dropped = setting.rp_filter == 1 and not shape.one_subnet
     return shape.one_segment and setting.arp == "default" and not setting.ipv6 and not dropped
 
 
 def is_filtered(shape: Shape, setting: Setting) -> bool:
-    """A strict rp_filter drops what arrives by a NIC that the route to its source does not lead by: all but the first
-    of one subnet, and all but the best default route's."""
+    """Whether a strict rp_filter drops packets that arrive by a NIC without the route to their source. Only the first
+    NIC of one subnet, and the NIC of the best default route, have it."""
     subnet = shape.one_subnet and not setting.ipv6
     return setting.rp_filter == 1 and (subnet or "metric" in shape.lab)
 
 
 def is_ipv6_needed(shape: Shape, setting: Setting) -> bool:
-    """Without IPv6 fewer rails would carry."""
+    """Whether fewer rails would carry without IPv6."""
     return setting.ipv6 and rails_that_carry(shape, replace(setting, ipv6=False)) < rails_that_carry(shape, setting)
 
 
 def rails_that_carry(shape: Shape, setting: Setting) -> int:
-    """2 to 1 has one NIC at an end, 4 to 2 one NIC of the smaller host per switch:
-    nothing there takes another's place."""
+    """Returns the number of rails that carry. 2-to-1 has one NIC at an end, 4-to-2 one NIC of the smaller host per
+    switch; no NIC there can take another's packets."""
     alone = "--nics" not in shape.lab and (is_one_nic_by_arp(shape, setting) or is_filtered(shape, setting))
     return 1 if alone else shape.rails
 
 
 def warning(shape: Shape, setting: Setting) -> str:
-    """What a line at WARN names, as a regular expression; empty: nothing need be said."""
+    """Returns the setting that a WARN line must name, as a regular expression; empty: no warning is due."""
     if rails_that_carry(shape, setting) == shape.rails:
         return ""
     causes = {"arp_ignore": is_one_nic_by_arp(shape, setting), "rp_filter": is_filtered(shape, setting)}

@@ -46,7 +46,7 @@ def _parse() -> argparse.Namespace:
 
 
 class Round:
-    """One of each, at this rank."""
+    """One raw and one net_perf measurement, at this rank."""
 
     def __init__(self, ranks: RankPrograms, args: argparse.Namespace) -> None:
         self._ranks, self._args, self._is_first = ranks, args, os.environ["RANK"] == "0"
@@ -85,7 +85,7 @@ class Round:
 
 
 def _summary(rounds: list[dict], args: argparse.Namespace) -> dict:
-    """Where more rails carry than ARP was thought to leave, there is nothing to warn of."""
+    """If more rails carry than ARP was expected to leave, no warning is due."""
     shares = [found["ours_gbps"] / found["raw_gbps"] for found in rounds]
     warned = any(re.search(args.warning, line) for found in rounds for line in found["warned"])
     more = median(shares) > (args.rails + 0.5) / args.rails

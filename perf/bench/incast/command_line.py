@@ -1,5 +1,4 @@
-"""The command line that incast_perf and sharing_perf have in common: the senders, the programs,
-and where the result goes."""
+"""The options that incast_perf and sharing_perf share: the senders, the programs, and the file of the result."""
 from __future__ import annotations
 
 import argparse
@@ -8,7 +7,7 @@ from . import pairs
 
 
 def parser(name: str, about: str | None, *, senders: int, size: str, settle_s: float) -> argparse.ArgumentParser:
-    """The other arguments are defaults. The program adds options of its own."""
+    """Makes the parser, to which the program adds its own options. The keyword arguments are defaults."""
     made = argparse.ArgumentParser(prog=name, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = made.add_argument
     add("--program", choices=("net_perf", "raw_tcp"), default="net_perf", help="of the senders (net_perf)")

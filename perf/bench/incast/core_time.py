@@ -8,12 +8,12 @@ from bench.host import Cores
 
 _EVERY_S = 0.1
 
-Sample = tuple[float, Cores]  # second of CLOCK_MONOTONIC
+Sample = tuple[float, Cores]  # time on CLOCK_MONOTONIC, ticks
 
 
 def busy(samples: list[Sample], spans: list[tuple[float, float]]) -> float:
-    """The share of the cores' time that was not idle, 0 to 1, between the first and the last sample of each span. What
-    the machine's host took counts as busy. 0 where no span has two samples."""
+    """Returns the share of the cores' time that was not idle, 0 to 1, between the first and the last sample of each
+    span. Time that the machine's host took counts as busy. 0 if no span has two samples."""
     idle = everything = 0
     for begin, end in spans:
         within = [cores for at, cores in samples if begin <= at <= end]
@@ -24,7 +24,7 @@ def busy(samples: list[Sample], spans: list[tuple[float, float]]) -> float:
 
 
 class Watch:
-    """Samples in a thread of its own, from construction to stop()."""
+    """Takes samples in its own thread, from construction to stop()."""
 
     def __init__(self) -> None:
         self._samples: list[Sample] = []

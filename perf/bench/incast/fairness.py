@@ -1,7 +1,6 @@
-"""How much came in of each of many senders, second by second, and how even that was. Pure functions.
+"""The bytes that arrived from each of many senders, second by second, and their evenness. Pure functions.
 
-Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
-"""
+Times are seconds of CLOCK_MONOTONIC, which all ranks of one machine share."""
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -12,13 +11,13 @@ _BIN_S = 1.0
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What one receiver had in all at certain times, ascending."""
+    """A receiver's total bytes at certain times, ascending."""
 
     at_s: list[float]
     total_bytes: list[int]
 
     def by(self, t: float) -> float:
-        """Between two times it came evenly."""
+        """Returns the bytes until `t`, interpolated between two times."""
         i = bisect_right(self.at_s, t)
         if i == 0 or i == len(self.at_s):
             return float(self.total_bytes[0 if i == 0 else -1])
@@ -37,14 +36,14 @@ def arrivals(result: dict) -> Arrivals:
 
 
 def bins(senders: list[Arrivals]) -> list[list[float]]:
-    """Bytes of each sender in each second, while all of them send."""
+    """Returns the bytes of each sender in each second in which all of them send."""
     begin, end = max(s.at_s[0] for s in senders), min(s.at_s[-1] for s in senders)
     edges = [begin + i * _BIN_S for i in range(int((end - begin) / _BIN_S) + 1)]
     return [[s.by(late) - s.by(early) for s in senders] for early, late in zip(edges, edges[1:])]
 
 
 def jain(shares: list[float]) -> float:
-    """1: all alike; 1/n: one has all. Of nothing: 0."""
+    """Returns Jain's index: 1 if all are equal, 1/n if one has everything, 0 for no shares."""
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares > 0 else 0.0
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.incast import command_line, fairness, pairs  # noqa: E402
 from lab.inside import parse_in_lab, tell  # noqa: E402
 
-_SLEEP_US = 500  # so many processes cannot all spin
+_SLEEP_US = 500  # this many processes cannot all spin
 _WARMUP_S = 2.0
 
 
@@ -40,7 +40,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _start(args: argparse.Namespace, all_pairs: list[pairs.Pair], rank: int, folder: Path) -> list[subprocess.Popen]:
-    """This host's processes."""
+    """Starts this host's processes."""
     if rank == 0:
         return [pairs.start_receivers(together, args.programs, folder)
                 for together in pairs.spread(all_pairs, args.processes)]

@@ -1,7 +1,6 @@
-"""Pairs of a sender and a receiver between host 0 and the other hosts of a lab. The sender of a pair is rank 0, and
-both meet at its host; the receiver is on host 0. A sender is a process of its own, a process of host 0 may have several
-receivers. A pair leaves its result as NUMBER.json in a folder that all hosts of a lab see.
-"""
+"""Pairs of a sender and a receiver between host 0 and the other hosts of a lab. The sender is rank 0 and listens at its
+own host; the receiver is on host 0. Each sender is one process, and a process of host 0 may have several receivers. A
+pair leaves its result as NUMBER.json in a folder that all hosts of a lab see."""
 from __future__ import annotations
 
 import json
@@ -19,29 +18,30 @@ kPatience_s = 60.0
 
 @dataclass(frozen=True)
 class Pair:
-    number: int  # one for each pair of a run: of its port and of its file
+    number: int  # unique in a run; selects its port and its file
     host: int  # of the sender
     program: str
     options: list[str]
 
 
 def load(program: str, size: str, duration_s: float, *, warmup_s: float, begin_at_s: float, sleep_us: int) -> list[str]:
-    """The options of net_perf or raw_tcp for one sender. `begin_at_s` is of CLOCK_MONOTONIC; 0: when connected."""
+    """Returns the options of net_perf or raw_tcp for one sender. `begin_at_s`: on CLOCK_MONOTONIC; 0: when
+    connected."""
     more = ["--cc", "cubic"] if program == "raw_tcp" else ["--inflight", "4"]
     return ["--size", size, "--warmup", str(warmup_s), "--begin-at", str(begin_at_s), "--duration", str(duration_s),
             "--interval-ms", "100", "--sleep-us", str(sleep_us), *more]
 
 
 def folder(name: str) -> Path:
-    """This lab's, made where it is not there. Host 0 removes it in the end."""
+    """Returns this lab's folder, which is made if missing. Host 0 removes the folder in the end."""
     made = Path(tempfile.gettempdir()) / f"{name}-{os.environ['RWLAB']}"
     made.mkdir(exist_ok=True)
     return made
 
 
 def agree(where: Path, rank: int, settle_s: float) -> float:
-    """The second of CLOCK_MONOTONIC, one for all hosts of a lab, at which all begin.
-    Raises SystemExit where host 0 does not come."""
+    """Returns the time at which all begin, on the CLOCK_MONOTONIC of the machine. Raises SystemExit if host 0 sets
+    none."""
     file = where / "begin"
     if rank == 0:
         begin_s = time.monotonic() + settle_s
@@ -58,7 +58,7 @@ def agree(where: Path, rank: int, settle_s: float) -> float:
 
 
 def start(pair: Pair, programs: str, host: int, where: Path) -> subprocess.Popen:
-    """The end of the pair that is on `host`."""
+    """Starts the end of the pair that is on `host`."""
     address, port = _place(pair)
     options = [*pair.options, "--json", str(_file(where, pair.number))]
     return _start(pair.program, options, programs,
@@ -66,13 +66,13 @@ def start(pair: Pair, programs: str, host: int, where: Path) -> subprocess.Popen
 
 
 def spread(given: list[Pair], processes: int) -> list[list[Pair]]:
-    """Neighbours come together, so that each process has senders of all hosts."""
+    """Splits the pairs into processes of neighbours, so that each process has senders of all hosts."""
     return [given[len(given) * n // processes: len(given) * (n + 1) // processes] for n in range(processes)]
 
 
 def start_receivers(together: list[Pair], programs: str, where: Path) -> subprocess.Popen:
-    """The receivers of these pairs as one process of host 0.
-    Several pairs are of net_perf, and their options are alike."""
+    """Starts the receivers of these pairs as one process of host 0. Several pairs must be of net_perf with equal
+    options."""
     if len(together) == 1:
         return start(together[0], programs, 0, where)
     places = ",".join(f"{address}:{port}" for address, port in map(_place, together))
@@ -80,7 +80,7 @@ def start_receivers(together: list[Pair], programs: str, where: Path) -> subproc
 
 
 def end(running: list[subprocess.Popen], within_s: float) -> int:
-    """How many failed; what they said goes on."""
+    """Waits for all processes and passes on the messages of failed ones. Returns the number of failures."""
     failed, until = 0, time.monotonic() + within_s
     for process in running:
         try:
@@ -95,8 +95,8 @@ def end(running: list[subprocess.Popen], within_s: float) -> int:
 
 
 def results(numbers: list[int], where: Path, within_s: float) -> dict[int, dict]:
-    """The documents of the pairs, by number. Waits for the hosts of the senders to write them.
-    A pair without one is left out."""
+    """Returns the documents of the pairs, by number. Waits for the senders' hosts to write them. Leaves out a pair
+    without a document."""
     until = time.monotonic() + within_s
     while not all(_whole(_file(where, number)) for number in numbers) and time.monotonic() < until:
         time.sleep(0.05)
@@ -104,7 +104,7 @@ def results(numbers: list[int], where: Path, within_s: float) -> dict[int, dict]
 
 
 def _place(pair: Pair) -> tuple[str, int]:
-    """Where the two meet."""
+    """Returns address and port at which the sender listens."""
     address = os.environ["RWLAB_ADDRESSES"].split(";")[pair.host].split(",")[0]
     return address, int(os.environ["MASTER_PORT"]) + 1 + pair.number
 

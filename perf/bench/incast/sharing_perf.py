@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.incast import command_line, core_time, pairs, sharing  # noqa: E402
 from lab.inside import parse_in_lab, tell  # noqa: E402
 
-_PING_AFTER_S = 0.5  # the other pair starts that long after the last sender joined
+_PING_AFTER_S = 0.5  # the other pair starts this long after the last sender joined
 _PING_SLEEP_US = 50  # a caller's sleep is part of the round trip
 _LEAST_TURN_S = 1.5
 
@@ -34,7 +34,7 @@ def _parse() -> argparse.Namespace:
     add("--ping", action="store_true",
         help="round trips of 4 KiB from the last host to host 0, by net_perf, while all send")
     add("--ping-iterations", type=int, default=1000, metavar="N", help="round trips that count (1000)")
-    # 64 processes on two cores: with 100 us their wake-ups alone keep the cores busy.
+    # 64 processes on two cores: with 100 us the wake-ups alone keep the cores busy.
     add("--sleep-us", type=int, default=500, metavar="US", help="of a sender or receiver that moved nothing (500)")
     args = parse_in_lab(parser)
     if args.senders < 2 or int(os.environ["WORLD_SIZE"]) < (3 if args.ping else 2):
@@ -50,14 +50,14 @@ def _parse() -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class _Start:
-    """When the processes of a pair are started; seconds from the first join."""
+    """When the processes of a pair start, in seconds from the first join."""
 
     at_s: float
     pair: pairs.Pair
 
 
 def _starts(args: argparse.Namespace, turns: list[sharing.Turn], hosts: int, begin_s: float) -> list[_Start]:
-    """The turns' pairs, numbered as they are, and the other pair behind them."""
+    """Returns the turns' pairs, numbered like the turns, and then the other pair."""
     of_senders = hosts - (2 if args.ping else 1)
     made = []
     for number, turn in enumerate(turns):
@@ -80,7 +80,7 @@ class _Ran:
 
 
 def _run(args: argparse.Namespace, starts: list[_Start], rank: int, begin_s: float, folder: Path) -> _Ran:
-    """This host's ends of the pairs, from start to end."""
+    """Runs this host's ends of the pairs, from start to end."""
     running, began_s = [], 0.0
     for one in sorted(starts, key=lambda start: start.at_s):
         if rank not in (0, one.pair.host):
@@ -95,7 +95,7 @@ def _run(args: argparse.Namespace, starts: list[_Start], rank: int, begin_s: flo
 
 
 def _series(found: list[sharing.Bin], visits: list[sharing.Visit], senders: list[int], first_s: float) -> dict:
-    """`senders`: whose each visit is."""
+    """`senders`: the sender of each visit."""
     return {"begin_s": [round(one.begin_s - first_s, 3) for one in found],
             "megabytes": [[round(share / 1e6, 3) for share in one.shares] for one in found],
             "visits": [{"sender": sender, "joined_s": round(one.joined_s - first_s, 3),
@@ -117,7 +117,7 @@ def _summary(args: argparse.Namespace, visits: list[sharing.Visit], found: list[
 
 
 def _round_trips(document: dict, ran: _Ran, spans: list[tuple[float, float]]) -> dict:
-    """Raises SystemExit where not all senders sent meanwhile."""
+    """Returns the round trips. Raises SystemExit unless all senders sent meanwhile."""
     if not any(begin <= ran.last_began_s and ran.last_ended_s <= end for begin, end in spans):
         raise SystemExit("sharing_perf: the round trips took longer than all sent together: fewer --ping-iterations, "
                          "or a longer --duration")

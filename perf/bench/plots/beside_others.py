@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.plots.of_results import COLOURS  # noqa: E402
 
 _OURS, _OTHERS = COLOURS[0], "#b8c4d0"
-Bar = tuple[str, float, str]  # name, height, what stands on it
+Bar = tuple[str, float, str]  # name, height, text above the bar
 
 
 def _case(results: Path, identity: str, case: str) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def one_connection(results: Path) -> list[Bar]:
 
 
 def collectives(results: Path) -> list[Bar]:
-    """All-reduce of 64 MiB."""
+    """Returns the bars of an all-reduce of 64 MiB."""
     found = _case(results, "C3", "all_reduce/large")
     size = str(64 << 20)
     return [(name, found[key][size], f"{found[key][size]:.1f}")

@@ -1,4 +1,4 @@
-"""What pictures have in common: colours, and of those of perf/results the command line and how they end."""
+"""Parts that pictures share: colours, and the command line and the ending of pictures of perf/results."""
 from __future__ import annotations
 
 import argparse
@@ -16,7 +16,7 @@ COLOURS = ("#2f6fb0", "#e08a2c", "#4b9b5f", "#9a5fb4", "#c0504d", "#7f7f7f", "#3
 
 
 def finish(figure: Figure, axes: Axes, handles: list[Line2D], path: Path) -> None:
-    """Writes a PNG, whose legend has `handles` and the two bounds. Raises OSError."""
+    """Writes a PNG. Its legend has `handles` and the two bounds. Raises OSError."""
     axes.legend(handles=[*handles, Line2D([], [], color=BOUND, linestyle=(0, (4, 2)), label="bound of the median"),
                          Line2D([], [], color=BOUND, label="bound of the 99th percentile")],
                 fontsize=8, loc="lower left", frameon=False)
@@ -26,7 +26,7 @@ def finish(figure: Figure, axes: Axes, handles: list[Line2D], path: Path) -> Non
 
 
 def draw(name: str, about: str, result: str, save: Callable[[dict[str, Any], Path], None]) -> None:
-    """The program perf/bench/plots/NAME.py. `result`: such as N2.json."""
+    """Runs the program perf/bench/plots/NAME.py. `result`: such as N2.json."""
     parser = argparse.ArgumentParser(prog=f"perf/bench/plots/{name}.py", description=about,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result", type=Path, help=f"perf/results/{result}")

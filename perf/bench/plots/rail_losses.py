@@ -26,12 +26,12 @@ _NAMES = {
     "reset": "connections reset",
     "switch": "link down in the switch", "silent": "silent drop both ways", "one-way": "silent drop one way",
 }
-_NEVER_S = 10.0  # what rail_loss_perf counts for a trial that did not recover before the rail was back
-_LEAST_S = 0.005  # the picture shows no less; bins are 50 ms
+_NEVER_S = 10.0  # rail_loss_perf's figure for a trial without recovery before the rail's return
+_LEAST_S = 0.005  # least time in the picture; bins are 50 ms
 
 
 def _bound(case: dict[str, Any], formula: str) -> float:
-    """The check's bound in seconds ("<= 1.5")."""
+    """Returns the check's bound in seconds ("<= 1.5")."""
     return next(float(check["bound"].split()[-1]) for check in case["checks"] if check["formula"] == formula)
 
 
@@ -51,7 +51,7 @@ def _draw(axes: Axes, row: int, case: dict[str, Any]) -> None:
 
 
 def save(document: dict[str, Any], path: Path) -> None:
-    """Writes a PNG of perf/results/R1.json. Raises KeyError where a kind is missing, OSError."""
+    """Writes a PNG of perf/results/R1.json. Raises KeyError if a kind is missing, OSError."""
     cases = {case["case"]: case for case in document["cases"]}
     figure, axes = plt.subplots(figsize=(9.5, 4.2), layout="constrained")
     for row, kind in enumerate(reversed(_NAMES)):

@@ -22,14 +22,14 @@ from bench.faults.losses import kLosses  # noqa: E402
 from bench.plots.of_results import BOUND, draw, finish  # noqa: E402
 
 _TOLD, _SILENT, _INK = "#2f6fb0", "#c98a1b", "#222222"
-_NEVER_S = 10.0  # what rail_loss_perf counts for a row that did not recover before the fault was undone
-_LEAST_S = 0.005  # the picture shows no less; bins are 50 ms
+_NEVER_S = 10.0  # rail_loss_perf's figure for a row without recovery before the end of the fault
+_LEAST_S = 0.005  # least time in the picture; bins are 50 ms
 _MEDIAN_BOUND_S = {True: 0.15, False: 0.6}
 _P99_BOUND_S = 1.5
 
 
 def _seconds(document: dict[str, Any]) -> dict[str, list[float]]:
-    """By fault, of the rows that ran and whose times count."""
+    """Returns the times by fault, of rows that ran and whose times count."""
     rows = {row["name"]: row for row in load()["faults"]}
     found: dict[str, list[float]] = {}
     for case in document["cases"]:
@@ -47,7 +47,7 @@ def _draw(axes: Axes, y: int, fault: str, seconds: list[float]) -> None:
 
 
 def save(document: dict[str, Any], path: Path) -> None:
-    """Writes a PNG of perf/results/N2.json. Raises KeyError where it is another id's, OSError."""
+    """Writes a PNG of perf/results/N2.json. Raises KeyError for the JSON of another id, OSError."""
     found = _seconds(document)
     faults = sorted(found, key=lambda fault: (not kLosses[fault].told, fault), reverse=True)
     figure, axes = plt.subplots(figsize=(9.5, 5.2), layout="constrained")

@@ -26,7 +26,7 @@ from bench.incast import course  # noqa: E402
 from bench.plots.of_results import COLOURS  # noqa: E402
 
 _INK = "#222222"
-_MOST = 4  # times the even share of all senders: the most that the picture shows
+_MOST = 4  # times the even share of all senders: upper limit of the picture
 _HEADROOM = 1.05
 
 
@@ -44,14 +44,14 @@ def _draw(axes: Axes, document: dict[str, Any], name: str) -> None:
 
 
 def _top_mbps(document: dict[str, Any]) -> float:
-    """Room for all that is drawn after the first joins, when one sender still has much of the link,
-    unless that would flatten the rest."""
+    """Returns an upper limit with room for everything drawn after the first joins, when one sender still has much of
+    the link, unless the rest would become flat."""
     highest = max((rate for line in course.lines(document) for rate in line.mbps), default=0.0)
     return _HEADROOM * min(highest, _MOST * 1000 * document["summary"]["goodput_gbps"] / document["summary"]["senders"])
 
 
 def save(before: dict[str, Any], after: dict[str, Any], names: tuple[str, str], path: Path) -> None:
-    """Writes a PNG. Raises KeyError where a document is not of sharing_perf, OSError."""
+    """Writes a PNG. Raises KeyError if a document is not sharing_perf's, OSError."""
     figure, grid = plt.subplots(1, 2, figsize=(11, 4.2), sharex=True, sharey=True, layout="constrained")
     for axes, document, name in zip(grid, (before, after), names):
         _draw(axes, document, name)

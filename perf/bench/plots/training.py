@@ -1,4 +1,4 @@
-"""One step of each training, one above the other on one scale: what compute waited for, and what was on its way."""
+"""Draws one step of each training on one time scale: the waits of compute, and the collectives in flight."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -19,12 +19,12 @@ _ROWS = ("reduce-scatter", "all-gather", "compute")
 
 
 def _typical(one: Training) -> dict[str, Any]:
-    """The step whose time is nearest to the median."""
+    """Returns the step whose time is nearest to the median."""
     return min(one.steps[1:], key=lambda step: abs(step["seconds"] - one.step_s))
 
 
 def _lanes(operations: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
-    """Operations that were on their way at once get lanes beside each other."""
+    """Gives operations that were in flight at the same time separate lanes."""
     ends: list[float] = []
     placed = []
     for operation in operations:

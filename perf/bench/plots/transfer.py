@@ -1,4 +1,4 @@
-"""One transfer beside another: Gb/s per rail over time above, bytes per rail over time below."""
+"""Draws one transfer beside another: Gb/s per rail over time above, bytes per rail over time below."""
 from __future__ import annotations
 
 import itertools
@@ -22,7 +22,7 @@ def _edges(transfer: Transfer) -> list[float]:
 
 
 def _rates(transfer: Transfer, rail: str) -> list[float]:
-    """Gb/s per bin; the last bin is short, and one of no width has no rate."""
+    """Returns Gb/s per bin. The last bin is short; a bin without width has no rate."""
     edges = _edges(transfer)
     return [count * 8e-9 / width if (width := end - begin) > 1e-6 else 0.0
             for count, begin, end in zip(transfer.rail_bytes[rail], edges, edges[1:])]
@@ -33,7 +33,7 @@ def _rails(outcome: Outcome) -> list[str]:
 
 
 def _coloured(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """Each rail and its colour; of many rails some share one."""
+    """Returns each rail and its colour. Many rails share colours."""
     return zip(_rails(outcome), itertools.cycle(COLOURS))
 
 
@@ -54,7 +54,7 @@ def _draw_rates(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
 
 
 def _draw_bytes(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
-    """Stacked as above, so that the top is what has arrived in all."""
+    """Stacks the bytes like the rates, so that the top is the total received."""
     edges = _edges(transfer)
     unit, unit_bytes = outcome.unit
     floor = [0.0] * len(edges)
@@ -92,7 +92,7 @@ def _finish(rates: Axes, counts: Axes, outcome: Outcome, end_s: float, first: bo
 def save(outcome: Outcome, title: str, path: Path) -> None:
     """Writes a PNG. Raises OSError."""
     transfers = [(outcome.striped, "All rails")] + ([(outcome.single, "One rail")] if outcome.single else [])
-    end_s = 1.25 * max(transfer.ends_s[-1] for transfer, _ in transfers)  # room for what stands beside the curves
+    end_s = 1.25 * max(transfer.ends_s[-1] for transfer, _ in transfers)  # room for the labels beside the curves
     figure, grid = plt.subplots(2, len(transfers), figsize=(5.6 * len(transfers) + 0.6, 6.6), squeeze=False,
                                 sharex="col", sharey="row", height_ratios=(3, 2), layout="constrained")
     for column, (transfer, name) in enumerate(transfers):

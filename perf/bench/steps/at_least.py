@@ -1,4 +1,4 @@
-"""Numbers of a command line that may not be less than something."""
+"""Lower bounds for numbers on a command line."""
 from __future__ import annotations
 
 import argparse
@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 
 def at_least(least: float, kind: type = int) -> Callable[[str], Any]:
-    """For argparse's `type`."""
+    """Returns a function for argparse's `type`."""
 
     def read(text: str) -> Any:
         value = kind(text)
@@ -15,5 +15,5 @@ def at_least(least: float, kind: type = int) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(f"found {text}, expected {least:g} or more")
         return value
 
-    read.__name__ = kind.__name__  # argparse says it of what is no number
+    read.__name__ = kind.__name__  # argparse's word in messages about text that is no number
     return read

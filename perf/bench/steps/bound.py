@@ -1,4 +1,4 @@
-"""How short a recorded step could be (docs/guide/replay.md, "The bound")."""
+"""The lower bound of a recorded step's time (docs/guide/replay.md, "The bound")."""
 from __future__ import annotations
 
 import json
@@ -11,8 +11,8 @@ _PARAMETERS = Path(__file__).resolve().parents[2] / "programs" / "fsdp_replay" /
 
 
 def bound_s(programs: Path, trace: dict[str, Any], gbps: float) -> float:
-    """Seconds, of two hosts on one wire of `gbps`. `programs`: the folder of fsdp_replay;
-    `trace`: as pieces.trace_of's."""
+    """Returns seconds, for two hosts on one wire of `gbps`. `programs`: the folder of fsdp_replay. `trace`: as from
+    pieces.trace_of()."""
     with tempfile.TemporaryDirectory() as folder:
         given, result = Path(folder) / "step.json", Path(folder) / "bound.json"
         given.write_text(json.dumps(trace))

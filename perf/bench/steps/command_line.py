@@ -1,4 +1,4 @@
-"""What the command lines of programs that make steps in a lab have in common."""
+"""Parts of the command lines of programs that make steps in a lab."""
 from __future__ import annotations
 
 import argparse
@@ -12,7 +12,7 @@ _PROGRAMS = Path(__file__).resolve().parents[3] / "build" / "release" / "bin"
 
 
 def command_line(prog: str, about: str, *, programs: bool) -> argparse.ArgumentParser:
-    """With --json, and --programs where such are run."""
+    """Makes a parser with --json, and with --programs if the program runs others."""
     parser = argparse.ArgumentParser(prog=prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     if programs:
         parser.add_argument("--programs", type=Path, default=_PROGRAMS,
@@ -22,7 +22,7 @@ def command_line(prog: str, about: str, *, programs: bool) -> argparse.ArgumentP
 
 
 def parse_step(parser: argparse.ArgumentParser, *, rails: int | None = None) -> argparse.Namespace:
-    """Exits with status 2 unless it is one of two ranks in a lab, of `rails` rails where that is said."""
+    """Parses the arguments. Exits with status 2 unless this is one of two ranks in a lab, of `rails` rails if given."""
     args = parse_in_lab(parser)
     for name, found, expected in (("ranks", int(os.environ["WORLD_SIZE"]), RANKS),
                                   ("rails", len(os.environ["RWLAB_NICS"].split(",")), rails)):

@@ -26,13 +26,13 @@ from bench.steps.at_least import at_least  # noqa: E402
 from bench.steps.command_line import command_line, parse_step  # noqa: E402
 from bench.steps.over_ranks import greatest, losses_that_differ  # noqa: E402
 
-# On rails of 1 Gb/s a step is communication for the most part.
+# On rails of 1 Gb/s a step is mostly communication.
 _SHAPE = gpt.Shape(layers=4, width=512, heads=4, length=16)
-_FAST_MBIT = 40_000  # of rails that nobody touches: less to wait for
+_FAST_MBIT = 40_000  # of undisturbed rails: shorter waits
 
 
 class Training:
-    """Always the same, whatever the rails do."""
+    """The same training on any rails."""
 
     def __init__(self) -> None:
         self.losses: list[float] = []
@@ -55,7 +55,7 @@ class Training:
 
 
 def _disturbed(seconds: float, disturber: Disturber | None) -> tuple[Training, list[float]]:
-    """Until rank 0's time is over. The training, and when each step ended."""
+    """Trains until rank 0's time is over. Returns the training and the end of each step."""
     training, ends = Training(), []
     begin_s = time.monotonic()
     if disturber:

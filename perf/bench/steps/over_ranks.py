@@ -1,4 +1,4 @@
-"""One number of what every rank found. torch.distributed is up."""
+"""Combines the values of all ranks. REQUIRES: torch.distributed is initialised."""
 from __future__ import annotations
 
 import torch
@@ -12,20 +12,20 @@ def greatest(value: float) -> float:
 
 
 def greatest_of_each(values: list[float]) -> list[float]:
-    """As many on every rank."""
+    """Every rank passes equally many values."""
     tensor = torch.tensor(values, dtype=torch.float64)
     dist.all_reduce(tensor, dist.ReduceOp.MAX)
     return tensor.tolist()
 
 
 def of_every_rank(value: float) -> list[float]:
-    """By rank."""
+    """Returns the values by rank."""
     found = [torch.zeros((), dtype=torch.float64) for _ in range(dist.get_world_size())]
     dist.all_gather(found, torch.tensor(value, dtype=torch.float64))
     return [tensor.item() for tensor in found]
 
 
 def losses_that_differ(some: list[float], others: list[float]) -> int:
-    """Steps whose losses are not equal to the bit, at the rank that has most.
-    Raises ValueError unless there are as many of both."""
+    """Returns the number of steps whose losses are not equal to the bit, on the rank with the most. Raises ValueError
+    unless both lists are equally long."""
     return int(greatest(sum(a != b for a, b in zip(some, others, strict=True))))

@@ -1,4 +1,4 @@
-"""What a step is made of: the collectives FSDP calls, and how long it computes between them, as a trace for fsdp_replay
+"""The parts of a step: the collectives that FSDP calls and the compute between them, as a trace for fsdp_replay
 (docs/guide/replay.md)."""
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ GATHER, REDUCE = "all_gather_single", "reduce_scatter_single"  # torch's names
 @dataclass(frozen=True)
 class Call:
     name: str
-    whole_bytes: int  # of the tensor that has all ranks' parts
+    whole_bytes: int  # of the tensor with all ranks' parts
     at_s: float
 
 
 @dataclass
 class Recorded:
-    """Times in seconds since the step began."""
+    """Times are in seconds since the step began."""
 
     calls: list[Call]
     backward_s: float
@@ -26,8 +26,8 @@ class Recorded:
 
 
 def _layers(step: Recorded) -> list[dict[str, Any]]:
-    """Units in the order of forward. The last one's forward has what follows the layers;
-    of the first one's has what precedes."""
+    """Returns the units in the order of forward. The last unit's forward includes the code after the layers, the first
+    unit's forward the code before them."""
     gathers = [call for call in step.calls if call.name == GATHER and call.at_s < step.backward_s]
     reduces = [call for call in step.calls if call.name == REDUCE]
     if len(gathers) != len(reduces):
@@ -43,8 +43,8 @@ def _layers(step: Recorded) -> list[dict[str, Any]]:
 
 
 def _kept(forward: list[Call], backward: list[Call]) -> list[bool]:
-    """Of each unit: whether it was not gathered again; where as many bytes are others',
-    whether one of these was not."""
+    """Returns for each unit whether it was not gathered again. Among units of equal bytes, assigns gathers to the last
+    units first."""
     left, kept = list(backward), [True] * len(forward)
     for unit in reversed(range(len(forward))):
         if left and left[0].whole_bytes == forward[unit].whole_bytes:
@@ -56,8 +56,8 @@ def _kept(forward: list[Call], backward: list[Call]) -> list[bool]:
 
 
 def trace_of(steps: list[Recorded]) -> dict[str, Any]:
-    """fsdp_replay's, each piece the median over the steps.
-    Raises ValueError where units are not reduced as they are gathered."""
+    """Returns fsdp_replay's trace, each piece the median over the steps. Raises ValueError if units are not reduced as
+    they are gathered."""
     by_step = [_layers(step) for step in steps]
     layers = [{**same[0], **{piece: median(layer[piece] for layer in same) for piece in ("forward_s", "backward_s")}}
               for same in zip(*by_step)]
@@ -69,12 +69,12 @@ _KEPT_UNITS = 2  # railweave.fsdp.overlap's prefetch
 
 
 def as_overlapped(trace: dict[str, Any]) -> dict[str, Any]:
-    """The same where the last units are gathered in forward only, as railweave.fsdp has it."""
+    """Returns the same trace with the last units gathered in forward only, as railweave.fsdp does."""
     layers = trace["layers"]
     return {**trace, "layers": [{**layer, "kept": layer["kept"] or at >= len(layers) - _KEPT_UNITS}
                                 for at, layer in enumerate(layers)]}
 
 
 def bytes_each_way(calls: list[Call], ranks: int) -> float:
-    """That a rank must send, and receive."""
+    """Returns the bytes that a rank must send, and receive."""
     return sum(call.whole_bytes for call in calls) * (ranks - 1) / ranks

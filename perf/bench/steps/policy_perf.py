@@ -27,7 +27,7 @@ _POLICIES = ("off", "window:2", "auto")
 _STEP_MOST_S = 120
 _KEPT = re.compile(r"auto keeps (.+?) \(a step")
 _TAIL_CHARS = 4000  # of a log, in a message
-_PORTS = 10  # from the ranks' own, and from one policy's to the next one's
+_PORTS = 10  # distance from the ranks' own port, and between policies
 
 
 def _parse() -> argparse.Namespace:
@@ -41,7 +41,7 @@ def _parse() -> argparse.Namespace:
 
 
 class _Policy:
-    """Its process, which is asleep but while it makes a step."""
+    """A policy's process, which sleeps except while it makes a step."""
 
     def __init__(self, name: str, number: int, sequences: int, settling: int) -> None:
         port = int(os.environ["MASTER_PORT"]) + _PORTS * (number + 1)
@@ -53,8 +53,8 @@ class _Policy:
                                          text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
     def step(self, traced: bool = False) -> float:
-        """Its seconds. Raises RuntimeError where the process ended or took too long."""
-        with suppress(BrokenPipeError):  # its end says more
+        """Returns the step's seconds. Raises RuntimeError if the process ended or took too long."""
+        with suppress(BrokenPipeError):  # the process's end gives a better message
             self._process.stdin.write("traced\n" if traced else "\n")
             self._process.stdin.flush()
         if not select.select([self._process.stdout], [], [], _STEP_MOST_S)[0]:
@@ -69,7 +69,7 @@ class _Policy:
         return answer["seconds"]
 
     def kept(self) -> str | None:
-        """What auto settled on, by its log; None: it has not."""
+        """Returns the policy that auto settled on, from its log; None: not settled."""
         found = _KEPT.findall(self._said())
         return found[-1] if found else None
 

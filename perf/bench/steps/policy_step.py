@@ -1,10 +1,9 @@
-"""Steps of the demo's model under one policy, overlapped, made one at a time as standard input asks. One rank, found by
-RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT; RAILWEAVE_SCHEDULE says the policy. Its parent is policy_perf.py.
+"""Makes overlapped steps of the demo's model under one policy, one for each request on standard input. One rank, found
+by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT; RAILWEAVE_SCHEDULE has the policy. Started by policy_perf.py.
 
-For each line on standard input one step is made, and a line of JSON answers: {"seconds": S, "losses": [L, ...]}, of the
-slowest rank and of every rank. Where the line says "traced", the step is, and the answer has "in_flight_operations",
-the most at once at any rank.
-"""
+Each line on standard input makes one step and is answered by a line of JSON: {"seconds": S, "losses": [L, ...]}, of the
+slowest rank and of every rank. The line "traced" traces the step and adds "in_flight_operations", the most at once on
+any rank."""
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""The lab's rails, as ranks that train over them set and measure them. torch.distributed is up."""
+"""Sets and measures the lab's rails, for ranks that train over them. REQUIRES: torch.distributed is initialised."""
 from __future__ import annotations
 
 import json
@@ -11,11 +11,11 @@ import torch.distributed as dist
 
 from .over_ranks import greatest
 
-_RAW_PORT = 40  # behind the ranks' own
+_RAW_PORT = 40  # above the ranks' own
 
 
 def set_rates(mbit: dict[int, int]) -> None:
-    """Of the NICs with these numbers, on every host, in Mb/s."""
+    """Sets the rates, in Mb/s, of the NICs with these numbers on every host."""
     dist.barrier()
     if dist.get_rank() == 0:
         for nic, rate in mbit.items():
@@ -24,7 +24,7 @@ def set_rates(mbit: dict[int, int]) -> None:
 
 
 def raw_gbps(programs: Path) -> float:
-    """What raw TCP carries over all rails, one by one. `programs`: the folder of raw_tcp."""
+    """Returns the sum of raw TCP's rates on all rails, measured one by one. `programs`: the folder of raw_tcp."""
     with tempfile.TemporaryDirectory() as folder:
         port = str(int(os.environ["MASTER_PORT"]) + _RAW_PORT)
         result = Path(folder) / "raw.json"

@@ -1,5 +1,5 @@
-"""Records the collectives of a step. It is meant for one in which they take no time,
-so that what lies between them is compute."""
+"""Records the collectives of a step. Meant for collectives that take no time, so that the time between them is
+compute."""
 from __future__ import annotations
 
 import time
@@ -12,7 +12,7 @@ from .pieces import GATHER, REDUCE, Call, Recorded
 
 
 class Recorder:
-    """Replaces torch's functions while it lives."""
+    """Replaces torch's functions as a context manager."""
 
     def __init__(self) -> None:
         self._originals = {name: getattr(dist, name) for name in (GATHER, REDUCE)}
@@ -36,7 +36,8 @@ class Recorder:
         return told
 
     def record(self, step: Callable[[Callable[[], None]], float]) -> Recorded:
-        """`step` is given what it must call as it begins and as backward does, and answers its seconds."""
+        """Records one step. `step` gets a function to call at its beginning and at the beginning of backward, and
+        returns its seconds."""
         self._calls = []
         marks: list[float] = []
         seconds = step(lambda: marks.append(time.perf_counter()))

@@ -43,14 +43,14 @@ def _parse() -> argparse.Namespace:
 
 
 def _go_on(begin: float, seconds: float) -> bool:
-    """Rank 0's clock counts."""
+    """Whether to continue, by rank 0's clock."""
     more = torch.tensor(int(time.monotonic() - begin < seconds))
     dist.broadcast(more, 0)
     return bool(more.item())
 
 
 def _recorded_step(nics: list[str], sequences: int) -> dict[str, Any]:
-    """What a step is made of, as it is overlapped: fsdp_replay's."""
+    """Returns fsdp_replay's trace of an overlapped step."""
     alone = variants.Variant("alone", nics, sequences)
     alone.step()
     with Recorder() as recorder:
@@ -77,7 +77,7 @@ def main() -> int:
         taken["slow"].append(greatest(overlapped.step()))
     rails.set_rates({1: args.mbit})
     taken["after"] = [greatest(overlapped.step()) for _ in range(args.steps)]
-    # The same steps on rails that nobody slowed, for their losses.
+    # The same steps on rails that were never slowed, for their losses.
     rails.set_rates({0: _UNDISTURBED_MBIT, 1: _UNDISTURBED_MBIT})
     undisturbed = variants.Variant("overlap", nics, args.sequences)
     for _ in overlapped.losses:

@@ -33,7 +33,7 @@ from bench.steps.pieces import GATHER, REDUCE, Call, as_overlapped, bytes_each_w
 from bench.steps.recorder import Recorder  # noqa: E402
 
 _LEAST_ALONE_S = 2.5
-_PROBED, _MARGIN = 4, 1.1  # sequences that say how long one takes; more of them than that asks for, as steps vary
+_PROBED, _MARGIN = 4, 1.1  # sequences of the probe; margin on the computed number, since steps vary
 _WARMUPS = 2  # the first records the order of layers
 _TITLES = {GATHER: "all-gather", REDUCE: "reduce-scatter"}
 _GLOO = ("gloo_one_rail", "gloo")
@@ -63,10 +63,10 @@ def _enough_sequences(nics: list[str], asked: int) -> int:
 
 
 def _rails_for(calls: list[Call], comm_s: float, nics: list[str]) -> tuple[int, float]:
-    """Sets the rails' rate so that these collectives, issued at once without compute, take `comm_s`.
-    Mb/s of each, and what they take then."""
+    """Sets the rails' rate so that these collectives, issued at once without compute, take `comm_s`. Returns Mb/s of
+    each rail, and the time that the collectives then take."""
     mbit, taken_s = rail_mbit(bytes_each_way(calls, RANKS), comm_s, len(nics)), comm_s
-    for _ in range(2):  # the second with the rate that the first asks for
+    for _ in range(2):  # the second corrects by the time at the first rate
         mbit = round(mbit * taken_s / comm_s)
         if mbit < 1:
             raise SystemExit("--ratio: found one that asks for rails of less than 1 Mb/s, "
@@ -78,7 +78,7 @@ def _rails_for(calls: list[Call], comm_s: float, nics: list[str]) -> tuple[int, 
 
 
 def _rounds(all_variants: list[variants.Variant], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each one's steps, of the slowest rank."""
+    """Returns the seconds of each variant's steps, of the slowest rank."""
     for variant in all_variants:
         for _ in range(_WARMUPS):
             variant.step()
@@ -120,7 +120,7 @@ def main() -> int:
     _say(f"step alone {alone_s:.2f} s ({sequences} sequences), {len(nics)} rails of {mbit} Mb/s, "
          f"raw {raw_gbps:.3f} Gb/s; its collectives alone {comm_s:.2f} s: ratio {comm_s / alone_s:.2f}")
     trace = trace_of(recorded)
-    bound = bound_s(args.programs, as_overlapped(trace), raw_gbps)  # before the rounds: it fails at once where it does
+    bound = bound_s(args.programs, as_overlapped(trace), raw_gbps)  # before the rounds, so that a failure shows at once
     all_variants = [alone, *(variants.Variant(name, nics, sequences) for name in variants.NAMES if name != "alone")]
     taken = _rounds(all_variants, args.rounds)
     losses = {variant.name: variant.losses for variant in all_variants}

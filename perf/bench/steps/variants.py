@@ -1,4 +1,4 @@
-"""The demo's model, once for each way to communicate, in one process: "alone" (nothing is sent), Gloo over one rail and
+"""The demo's model in one process, once for each way to communicate: "alone" (nothing is sent), Gloo over one rail and
 over all, railweave, railweave overlapped."""
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = ("alone", "gloo_one_rail", "gloo", "railweave", "overlap")
 
 
 def _group(name: str, nics: list[str]) -> dist.ProcessGroup:
-    """Gloo takes its interfaces from the environment, when a group is made."""
+    """Makes the variant's group. Gloo reads its interfaces from the environment when a group is made."""
     if name == "alone":
         return dist.new_group(backend="fake")
     if name.startswith("gloo"):
@@ -30,7 +30,7 @@ def _group(name: str, nics: list[str]) -> dist.ProcessGroup:
 
 
 class Variant:
-    """A model, its optimizer and its group. Every rank makes them, and steps, in one order."""
+    """A model, its optimizer and its group. Every rank makes variants and steps in the same order."""
 
     def __init__(self, name: str, nics: list[str], sequences: int) -> None:
         self.name, self.group, self._sequences = name, _group(name, nics), sequences
@@ -49,8 +49,8 @@ class Variant:
         self.losses: list[float] = []
 
     def step(self, mark=lambda: None) -> float:
-        """Seconds of the next step, begun by both ranks together.
-        `mark`: called as it begins, and between forward and backward."""
+        """Returns the seconds of the next step, which both ranks begin together. Calls `mark` at the beginning and
+        between forward and backward."""
         given, expected = text.batch(self._data, self._number, dist.get_rank(), self._sequences, self._length)
         self._number += 1
         dist.barrier()

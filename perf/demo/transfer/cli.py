@@ -68,7 +68,7 @@ def _report(outcome: transfer.Outcome, setup: transfer.Setup, file: Path, out: P
 
 
 def main(argv: list[str]) -> int:
-    """Exit status: 1 if a step failed or the checksum differs, 2 for a bad command line."""
+    """Returns the exit status: 1 if a step failed or the checksum differs, 2 for an invalid command line."""
     args = _parse(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

@@ -1,4 +1,4 @@
-"""The file to move: the user's, else a real one of some hundred MB: this machine's compiler, packed together."""
+"""The file to move: the user's, or else some hundred MB of real files, this machine's compiler, packed together."""
 from __future__ import annotations
 
 import glob
@@ -14,12 +14,12 @@ _PLACES = ("/usr/lib/gcc/*/*", "/usr/lib/llvm-*/lib", "/usr/lib/llvm-*/bin", "/u
 
 
 class NoFile(RuntimeError):
-    """There is nothing to move; the message says what to do."""
+    """There is nothing to move. The message has a remedy."""
 
 
 def _candidates() -> list[Path]:
-    """Regular files of the compilers first, then of the machine's programs and libraries;
-    each file once, in a fixed order."""
+    """Returns regular files: those of the compilers first, then those of the machine's programs and libraries. Each
+    file once, in a fixed order."""
     seen: set[tuple[int, int]] = set()
     found = []
     for pattern in _PLACES:
@@ -38,7 +38,7 @@ def _candidates() -> list[Path]:
 
 
 def size_text(size: int) -> str:
-    """Three digits: 812 B, 4.62 kB, 600 MB."""
+    """Formats with three digits: 812 B, 4.62 kB, 600 MB."""
     value, units = float(size), ["B", "kB", "MB", "GB", "TB"]
     while value >= 999.5 and len(units) > 1:
         value /= 1000
@@ -47,7 +47,7 @@ def size_text(size: int) -> str:
 
 
 def pack(cache: Path, say: Callable[[str], None]) -> Path:
-    """Packs them once into `cache`, and takes what is there the next time. Raises NoFile, OSError."""
+    """Packs the files once into `cache` and reuses the result later. Raises NoFile, OSError."""
     path = cache / "compiler.tar"
     if path.exists() and path.stat().st_size >= _LEAST_BYTES:
         return path
@@ -70,7 +70,7 @@ def pack(cache: Path, say: Callable[[str], None]) -> Path:
 
 
 def choose(wanted: str | None, cache: Path, say: Callable[[str], None]) -> Path:
-    """Raises NoFile, OSError. `say` hears of what takes a while."""
+    """Returns the file. Calls `say` before slow work. Raises NoFile, OSError."""
     if wanted is None:
         return pack(cache, say)
     path = Path(wanted).resolve()

@@ -1,4 +1,4 @@
-"""The transfer's figures as a table."""
+"""Prints the transfer's figures as a table."""
 from __future__ import annotations
 
 from rich import box
@@ -7,7 +7,7 @@ from rich.table import Table
 
 from .transfer import Outcome, Transfer
 
-_IDLE_CORES = 0.25  # a machine busier than this by itself says nothing about its CPU per GB
+_IDLE_CORES = 0.25  # cores; on a machine that is busier by itself, CPU per GB means nothing
 
 
 def _amount(count: float, outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""Runs the steps in one lab: each rail's own speed, the file over all rails, the same file over one."""
+"""Runs the steps in one lab: each rail's own speed, the file over all rails, the same file over one rail."""
 from __future__ import annotations
 
 import json
@@ -13,7 +13,7 @@ _STEP_TIMEOUT_S = 120.0
 
 
 class DemoError(RuntimeError):
-    """A step failed; the message holds the end of what it said."""
+    """A step failed. The message has the end of its output."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Transfer:
         return sum(self.rail_bytes.get(rail, []))
 
     def carried(self, rail: str) -> bool:
-        """Whether the rail had a share of the file: a thousandth is chatter."""
+        """Whether the rail carried a share of the file. Less than a thousandth is control traffic."""
         return self.total_of(rail) >= 0.001 * self.file_bytes
 
 
@@ -54,7 +54,7 @@ class Outcome:
     loopback: bool
     own_gbps: dict[str, float]  # raw TCP, one rail at a time
     striped: Transfer
-    single: Transfer | None  # none where there is one rail only
+    single: Transfer | None  # None if there is one rail only
     device: str
 
     @property
@@ -63,13 +63,13 @@ class Outcome:
 
     @property
     def unit(self) -> tuple[str, float]:
-        """Name and bytes of the unit in which the file is a handy number."""
+        """Name and bytes of the unit in which the file has a handy size."""
         count = self.striped.file_bytes
         return ("GB", 1e9) if count >= 1e9 else ("MB", 1e6) if count >= 1e6 else ("kB", 1e3)
 
     @property
     def short(self) -> bool:
-        """Whether it was over before its rates and CPU could mean much."""
+        """Whether the transfer was too short for meaningful rates and CPU figures."""
         return self.striped.seconds < 1.0
 
 
@@ -99,7 +99,8 @@ def _read(path: Path) -> Transfer:
 
 
 def run(setup: Setup, file: Path, show: Callable[[str], None], fell_back: Callable[[str], None]) -> Outcome:
-    """Raises DemoError. `show` gets the name of each step as it begins, `fell_back` why it all goes over loopback."""
+    """Runs the steps. Calls `show` with the name of each step as it begins, and `fell_back` with the reason if
+    everything goes over loopback. Raises DemoError."""
     with tempfile.TemporaryDirectory(prefix="railweave-demo-") as name:
         folder = Path(name)
         plan = folder / "steps.json"
@@ -115,7 +116,7 @@ def run(setup: Setup, file: Path, show: Callable[[str], None], fell_back: Callab
 
 
 def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None], fell_back: Callable[[str], None]) -> bool:
-    """Whether it went over loopback. Raises DemoError."""
+    """Runs the lab. Returns whether it used loopback. Raises DemoError."""
     where = ["--loopback"] if setup.loopback else \
         ["--nics", str(setup.nics), "--rate", setup.rate, "--shape", setup.shape]
     reasons = []

@@ -1,8 +1,7 @@
-"""What can happen to a NIC in mid-traffic. One mechanism per file; each function changes a running lab at once.
+"""Faults of a NIC in mid-traffic. Each file has one mechanism; each function changes a running lab at once.
 
-All raise CommandError. restore() undoes all of them but four that are events: reset(), flip_arp(), change_mac() and
-forget_connections().
-"""
+All functions raise CommandError. restore() undoes all faults but four that are events: reset(), flip_arp(),
+change_mac() and forget_connections()."""
 from __future__ import annotations
 
 from .addresses import replace_addresses

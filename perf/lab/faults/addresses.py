@@ -1,4 +1,4 @@
-"""Addresses that change."""
+"""Changes of a NIC's addresses."""
 from __future__ import annotations
 
 import ipaddress
@@ -9,14 +9,13 @@ from ..plan import Host, Nic
 
 
 def current(host: Host, nic: Nic, scopes: tuple[str, ...] = ("global", "link")) -> list[str]:
-    """The NIC's addresses now, without prefix lengths. Raises CommandError."""
+    """Returns the NIC's present addresses without prefix lengths. Raises CommandError."""
     found = json.loads(ip("-json", "address", "show", "dev", nic.name, ns=host.ns))
     return [info["local"] for link in found for info in link.get("addr_info", []) if info["scope"] in scopes]
 
 
 def replace_addresses(host: Host, nic: Nic, addresses: list[str]) -> None:
-    """The NIC has these (with prefix lengths) in the place of all it had, but for link-local ones:
-    as a new DHCP lease does."""
+    """Replaces all addresses but link-local ones by `addresses` (with prefix lengths), as a new DHCP lease does."""
     for text in addresses:
         try:
             ipaddress.ip_interface(text)
@@ -27,6 +26,6 @@ def replace_addresses(host: Host, nic: Nic, addresses: list[str]) -> None:
 
 
 def restore(host: Host, nic: Nic) -> None:
-    """The plan's again; IPv6 ones also go with their link."""
+    """Restores the plan's addresses. IPv6 addresses also disappear with their link."""
     if sorted(current(host, nic, ("global",))) != sorted(text.partition("/")[0] for text in nic.addresses):
         replace_addresses(host, nic, nic.addresses)

@@ -1,4 +1,4 @@
-"""Connections that end."""
+"""Aborted connections."""
 from __future__ import annotations
 
 from ..iproute import ss
@@ -7,8 +7,8 @@ from .addresses import current
 
 
 def reset(host: Host, nic: Nic) -> None:
-    """Aborts every TCP connection of the NIC's addresses at this host, link-local ones too;
-    the other ends are sent a RST."""
+    """Aborts every TCP connection of the NIC's addresses at this host, link-local ones included. The other ends get a
+    RST."""
     sources = " or ".join(f"src [{address}]" if ":" in address else f"src {address}" for address in current(host, nic))
     if sources:
         ss(host.ns, "--kill", "--tcp", "state", "established", f"( {sources} )")

@@ -1,8 +1,7 @@
-"""Packets that a firewall or a bad cable takes out, by nftables.
+"""Packets dropped by a firewall or a bad cable, by nftables.
 
-`host`: the host's own firewall (hooks input and output). `port`: on the cable, unseen by both hosts; it can only drop.
-Directions are the host's: `in` is what it is sent.
-"""
+`host`: the host's own firewall (hooks input and output). `port`: on the cable, invisible to both hosts; can only drop.
+Directions are the host's: `in` is toward the host."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -17,13 +16,13 @@ _ACTIONS = {"drop": "drop", "reject": "reject", "reset": "reject with tcp reset"
 
 @dataclass(frozen=True)
 class Rule:
-    """What is done to which TCP packets."""
+    """The TCP packets to filter, and the action on them."""
 
-    action: str = "drop"  # drop; reject: with ICMP; reset: with a TCP reset, to who sent
+    action: str = "drop"  # drop; reject: with ICMP; reset: with a TCP reset to the sender
     direction: str = "both"  # in, out, both
     at: str = "host"  # host, port
     family: str = "all"  # all, ipv4, ipv6
-    syn_percent: float | None = None  # only so many of the packets that open a connection
+    syn_percent: float | None = None  # percentage of the packets that open a connection; None: every TCP packet
 
     def matches(self) -> str:
         if self.syn_percent is None:
@@ -33,14 +32,14 @@ class Rule:
 
 
 def filter_tcp(host: Host, nic: Nic, rule: Rule) -> None:
-    """TCP alone is filtered: ARP, neighbour discovery and pings pass. Replaces an earlier rule of the NIC.
-    Raises CommandError."""
+    """Filters TCP only: ARP, neighbour discovery and pings pass. Replaces an earlier rule of the NIC. Raises
+    CommandError."""
     if rule.at == "port":
         if rule.action != "drop":
             raise CommandError(f"--firewall {rule.action} --at port: a switch can only drop")
         _at_port(nic, rule.direction, f"{rule.matches()} drop")
         return
-    # What an input rule answers passes the output rule.
+    # The output rule passes the answers that the input rule sends.
     hooks = {"in": ("input", f'iifname "{nic.name}"'), "out": ("output", f'oifname "{nic.name}" {_no_answer(rule)}')}
     chains = [_chain(f"type filter hook {hook} priority 0;", f"{match} {rule.matches()} {_ACTIONS[rule.action]}", hook)
               for way, (hook, match) in hooks.items() if rule.direction in (way, "both")]
@@ -52,21 +51,21 @@ def _no_answer(rule: Rule) -> str:
 
 
 def lose_packets(plan: Plan, nic: Nic, percent: float, direction: str = "both") -> None:
-    """Any packet is lost with this probability, on the cable, each by itself. Raises CommandError."""
+    """Drops each packet with this probability, independently, on the cable. Raises CommandError."""
     send_one_by_one(plan, nic)
     _at_port(nic, direction, f"{_some(percent)}drop")
 
 
 def lose_flows(nic: Nic, percent: float, direction: str = "both") -> None:
-    """All packets of so many TCP connections, chosen by their ports: where a router spreads connections over several
-    paths (ECMP), one of which leads nowhere. Raises CommandError."""
+    """Drops all packets of this percentage of TCP connections, chosen by their ports. A router that spreads connections
+    over several paths (ECMP), one of which is dead, does the same. Raises CommandError."""
     flow = {"in": "tcp dport . tcp sport", "out": "tcp sport . tcp dport"}  # the host's port first
     some = {way: f"jhash {ports} mod 100000 seed 0x1 < {round(percent * 1000)} drop" for way, ports in flow.items()}
     _at_port(nic, direction, some if percent < 100 else dict.fromkeys(flow, "tcp dport 0-65535 drop"))
 
 
 def restore(host: Host, nic: Nic) -> None:
-    """No rule is left of the NIC and its cable."""
+    """Removes all rules of the NIC and its cable."""
     rules: dict[str, str] = {}
     for ns, family, name in [(host.ns, "inet", f"rwlab_{nic.name}"),
                              *((ns, "netdev", name) for ns, _, name, _ in _ends(nic))]:
@@ -84,14 +83,15 @@ def _some(percent: float) -> str:
 
 
 def _ends(nic: Nic) -> list[tuple[str, str, str, str]]:
-    """Where packets of a cable come in: namespace, device, our table there, and which direction of the host comes in
-    there. A direct cable's ends are NICs of both hosts, and the names tell whose table is whose."""
+    """Returns for each end where the cable's packets arrive: namespace, device, our table's name there, and the
+    packets' direction as the host sees them. The ends of a direct cable are NICs of both hosts; the names tell their
+    tables apart."""
     return [(nic.carrier_ns, nic.carrier_dev, f"rwlab_in_{nic.carrier_dev}", "in"),
             (nic.peer_ns, nic.peer_dev, f"rwlab_out_{nic.peer_dev}", "out")]
 
 
 def _at_port(nic: Nic, direction: str, rules: str | dict[str, str]) -> None:
-    """`rules`: one, or one for each direction."""
+    """`rules`: one rule, or one for each direction."""
     for ns, dev, name, way in _ends(nic):
         rule = rules if isinstance(rules, str) else rules[way]
         chains = []

@@ -7,20 +7,20 @@ from ..plan import Host, Nic, Plan
 
 
 def take_down(host: Host, nic: Nic) -> None:
-    """As its operator would: carrier is lost here, and at the other end of a direct cable.
-    Routes by the NIC go with it."""
+    """Takes the NIC down, as its operator would. Carrier is lost here and at the other end of a direct cable. The NIC's
+    routes disappear."""
     ip("link", "set", "dev", nic.name, "down", ns=host.ns)
 
 
 def take_port_down(plan: Plan, nic: Nic) -> None:
-    """The switch's or router's port goes down. The NIC, still up, loses its carrier.
-    Its addresses and routes stay (a pod's too)."""
+    """Takes the switch's or router's port down. The NIC stays up but loses its carrier. Its addresses and routes stay,
+    also in a pod."""
     _need_switch(plan)
     ip("link", "set", "dev", nic.peer_dev, "down", ns=nic.peer_ns)
 
 
 def take_switch_down(plan: Plan, nic: Nic) -> None:
-    """The switch that the NIC is at forwards nothing, for any of its ports; no host sees its carrier go."""
+    """Stops the NIC's switch from forwarding for any of its ports. No host loses carrier."""
     _need_switch(plan)
     if nic.bridge is None:
         raise CommandError("this lab has a router in the place of switches: nothing to take down but ports")
@@ -34,12 +34,12 @@ def cut(nic: Nic) -> None:
 
 
 def cut_out(nic: Nic) -> None:
-    """The same one way: what the host sends is lost, what it is sent arrives."""
+    """Drops the packets that the host sends. Packets to the host arrive."""
     _swallow(nic.carrier_ns, nic.carrier_dev)
 
 
 def restore_lines(nic: Nic) -> list[str]:
-    """For `ip` in the namespace of the NIC's switch or router."""
+    """Returns lines for `ip` in the namespace of the NIC's switch or router."""
     bridge = [f"link set dev {nic.bridge} up"] if nic.bridge else []
     return [*bridge, f"link set dev {nic.peer_dev} up"]
 
@@ -50,7 +50,7 @@ def _need_switch(plan: Plan) -> None:
 
 
 def _swallow(ns: str, dev: str) -> None:
-    """Nothing leaves the device; its carrier stays up."""
+    """Lets nothing leave the device. Its carrier stays up."""
     shaping.remove(ns, dev)
-    # A bucket smaller than any packet: tbf drops what can never fit.
+    # The bucket is smaller than any packet, and tbf drops packets that can never fit.
     tc(ns, "qdisc", "add", "dev", dev, "root", "handle", "1:", "tbf", "rate", "8kbit", "burst", "1", "limit", "1")

@@ -1,4 +1,4 @@
-"""Peers that learn another MAC for an address."""
+"""Peers that learn another MAC address."""
 from __future__ import annotations
 
 import os
@@ -15,9 +15,8 @@ _HEADER = struct.pack("!HHBBH", 1, 0x0800, 6, 4, 1)  # Ethernet, IPv4, a request
 
 
 def flip_arp(host: Host, nic: Nic, other: Nic) -> None:
-    """A gratuitous ARP by the host's NIC `other`: peers at its switch send what is for `nic`'s address there from now
-    on. `other` may be `nic` itself, which flips back. An event: nothing is left to undo but what the peers have
-    learnt."""
+    """Sends a gratuitous ARP by the host's NIC `other`. Peers at its switch then send packets for `nic`'s address to
+    `other`. With `nic` itself as `other`, flips back. An event: only the peers' neighbour entries remain."""
     if ":" in nic.address:
         raise CommandError(f"{nic.name} has no IPv4 address: ARP is IPv4's")
     address = socket.inet_aton(nic.address)
@@ -27,7 +26,7 @@ def flip_arp(host: Host, nic: Nic, other: Nic) -> None:
 
 
 def change_mac(host: Host, nic: Nic) -> None:
-    """The NIC has another MAC, and tells nobody: as a container that is made anew under its old address. An event.
-    Raises CommandError."""
+    """Gives the NIC another MAC without announcing it, as a container that is made anew under its old address does. An
+    event. Raises CommandError."""
     mac = b"\x02" + os.urandom(5)
     ip("link", "set", "dev", nic.name, "address", mac.hex(":"), ns=host.ns)

@@ -1,4 +1,4 @@
-"""A NIC as it was when the lab began."""
+"""Restores a NIC to its state at the lab's start."""
 from __future__ import annotations
 
 from .. import shaping
@@ -8,8 +8,7 @@ from . import addresses, firewall, links, routes, segments
 
 
 def restore(plan: Plan, host: Host, nic: Nic) -> None:
-    """The NIC, both ends of its cable, its switch, addresses and routes are as in the beginning;
-    the rates are the plan's."""
+    """Restores the NIC, both ends of its cable, its switch, addresses and routes, and the plan's rates."""
     shaping.restore(plan, {(nic.carrier_ns, nic.carrier_dev), (nic.peer_ns, nic.peer_dev)})
     firewall.restore(host, nic)
     segments.restore(plan, nic)

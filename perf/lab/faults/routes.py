@@ -1,4 +1,4 @@
-"""Routes that are lost."""
+"""Lost routes."""
 from __future__ import annotations
 
 import json
@@ -13,14 +13,15 @@ def _tables(nic: Nic) -> list[str]:
 
 
 def lose_routes(host: Host, nic: Nic) -> None:
-    """No route is left by the NIC, its own subnet's included; its link and its addresses stay."""
+    """Removes all routes by the NIC, its own subnet's included. The link and its addresses stay."""
     for family in ("-4", "-6"):
         ip_batch(host.ns, [f"route flush dev {nic.name} table {table}" for table in _tables(nic)], family)
 
 
 def restore(host: Host, nic: Nic) -> None:
-    """What the lab began with; a link that comes back brings only its subnets' routes. NICs of one subnet have a route
-    each to the same prefix: a missing one is added behind the others, as the kernel does. Raises CommandError."""
+    """Restores the routes of the lab's start; a link that comes back restores only its subnets' routes. NICs of one
+    subnet each have a route to the same prefix. A missing route is appended behind the others, as the kernel does.
+    Raises CommandError."""
     wanted = [*routes.subnet_routes(nic.name, nic.addresses), *nic.routes]
     ip_batch(host.ns, [f"route append {words}" for words in wanted if not _is_there(host, nic, words)])
 
@@ -32,7 +33,7 @@ def _is_there(host: Host, nic: Nic, words: str) -> bool:
     try:
         found = ip("-json", family, "route", "show", "table", table, "dev", nic.name, ns=host.ns)
     except CommandError as error:
-        if "does not exist" not in str(error):  # a table is made by its first route
+        if "does not exist" not in str(error):  # the first route of a table makes the table
             raise
         return False
     return any(route["dst"] == prefix for route in json.loads(found or "[]"))

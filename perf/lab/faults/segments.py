@@ -1,8 +1,7 @@
-"""Large packets that are lost.
+"""Lost large packets.
 
-A bridge passes what segmentation offload sends as one, whatever the MTU of its port. Hosts of a lab in which packets
-are to be lost one by one therefore send them one by one.
-"""
+A bridge passes a segmentation offload's large packet whatever the MTU of its port. Where packets are to be lost one by
+one, the hosts of the lab therefore send segments one by one."""
 from __future__ import annotations
 
 import json
@@ -10,13 +9,13 @@ import json
 from ..iproute import CommandError, ip
 from ..plan import Nic, Plan
 
-_MOST = 65535  # segments in one: the kernel's own limit
+_MOST = 65535  # segments in one packet: the kernel's own limit
 _NOWHERE = "192.0.2.1/32"  # for documentation (RFC 5737)
 
 
 def shrink_port_mtu(plan: Plan, nic: Nic, mtu_bytes: int) -> None:
-    """The switch's port takes and gives packets of `mtu_bytes` at most and tells nobody about the others. A router's
-    port tells, about those toward the host, as routers do."""
+    """Limits the switch's port to packets of `mtu_bytes` in both directions. A switch reports nothing about dropped
+    packets. A router reports those toward the host (ICMP), as routers do."""
     if plan.switch_ns is None:
         raise CommandError("this lab has no switch: its hosts are wired directly (--network rails makes one per rail)")
     send_one_by_one(plan, nic)
@@ -24,14 +23,14 @@ def shrink_port_mtu(plan: Plan, nic: Nic, mtu_bytes: int) -> None:
 
 
 def send_one_by_one(plan: Plan, nic: Nic) -> None:
-    """Every NIC that may send to this one, and this one, hand down packets no larger than their MTU."""
+    """Makes this NIC and every NIC that may send to it hand down packets no larger than their MTU."""
     for ns, dev in {*_cable(nic), *(_host_ends(plan) if plan.switch_ns else set())}:
         _set_most(ns, dev, 1)
 
 
 def restore(plan: Plan, nic: Nic) -> None:
-    """The MTU of the port, and segmentation offload where no other NIC's fault needs it off:
-    the limit on a port marks one."""
+    """Restores the MTU of the port, and segmentation offload unless another NIC's fault needs it off. The limit on a
+    port marks such a fault."""
     if plan.switch_ns:
         ip("link", "set", "dev", nic.peer_dev, "mtu", str(plan.mtu_bytes), ns=nic.peer_ns)
     limited = _limited(nic.peer_ns)
@@ -66,7 +65,8 @@ def _set_most(ns: str, dev: str, segments: int) -> None:
 
 
 def _make_sockets_look_again(ns: str) -> None:
-    """An open socket keeps the limit that its NIC had when the socket looked for a route. After any change of routes an
-    IPv4 socket looks again, and the MTU that a router told of stays. Sockets of IPv6 are left alone."""
+    """Makes IPv4 sockets look up their route again. An open socket keeps the limit that its NIC had at the last route
+    lookup; any change of routes causes a new lookup. The MTU that a router reported stays. IPv6 sockets are not
+    affected."""
     for action in ("add", "del"):
         ip("route", action, "blackhole", _NOWHERE, ns=ns)

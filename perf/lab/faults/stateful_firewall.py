@@ -1,4 +1,4 @@
-"""A router's firewall that forgets the connections it knows; topology.py sets it up."""
+"""A router's firewall that forgets its connections; topology.py sets the firewall up."""
 from __future__ import annotations
 
 import os
@@ -11,15 +11,15 @@ from ..plan import Plan
 from ..sockets import socket_in
 
 _NETLINK_NETFILTER = 12
-_DELETE = 1 << 8 | 2  # connection tracking's; without a connection in it: all
+_DELETE = 1 << 8 | 2  # of connection tracking; without a connection in the message: all
 _REQUEST_WITH_ANSWER = 1 | 4
 _HEADER = struct.Struct("=IHHII")  # bytes, kind, flags, sequence number, port
 _ANSWER_WITHIN_S = 5.0
 
 
 def forget_connections(plan: Plan) -> None:
-    """As a firewall that was restarted, or whose table is full: what passed a moment ago belongs to no connection now.
-    An event. Raises CommandError."""
+    """Makes the router's firewall forget all connections, as after a restart or with a full table. Packets of existing
+    connections then belong to none. An event. Raises CommandError."""
     if not plan.stateful:
         raise CommandError("this lab's router has no firewall (--stateful makes one)")
     body = struct.pack("=BBH", socket.AF_UNSPEC, 0, 0)

@@ -1,4 +1,4 @@
-// A net plugin's library, loaded.
+// The loaded library of a net plugin.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace railweave::any_net {
 
-// Unloads the library at its end: what came from it must be gone by then.
+// Unloads the library when destroyed. REQUIRES: everything obtained from the library is gone by then.
 class Library {
  public:
   // Errors: invalid_argument, with dlerror's text.
@@ -19,9 +19,9 @@ class Library {
   Library& operator=(Library&&) = delete;
   ~Library();
 
-  // Errors: invalid_argument when it exports no table of that version.
+  // Errors: invalid_argument if the library exports no table of that version.
   Result<std::unique_ptr<Net>> net(int version) const;
-  // The newest version it exports. Errors: invalid_argument when there is none.
+  // Returns the newest version that the library exports. Errors: invalid_argument if there is none.
   Result<std::unique_ptr<Net>> newest_net() const;
 
  private:

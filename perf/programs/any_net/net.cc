@@ -37,7 +37,7 @@ void read_properties(const P& p, Properties& out) {
   }
 }
 
-// How versions differ, in terms of their own structs: the type of a message's size, and what comes before the request.
+// Differences between versions: the type of a message's size, and the arguments before the request.
 template <int V>
 class NetOf final : public Net {
   using Table = typename abi::Api<V>::Net;
@@ -149,7 +149,7 @@ class NetOf final : public Net {
   const Table& t_;
 };
 
-// visit(the version) for one that is known at run time only; null for a version there is none of.
+// Calls visit(version constant) for a version known only at run time; returns null for an unknown version.
 template <class Visit>
 auto with_version(int version, Visit&& visit) -> decltype(visit(std::integral_constant<int, 12>())) {
   switch (version) {

@@ -1,4 +1,4 @@
-// Any net plugin, any version of its table, seen in one shape: so that what drives plugins is written once.
+// One interface to any net plugin with any version of its table, so that code which drives plugins is written once.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace railweave::any_net {
 namespace abi = nccl::abi;
 using abi::ReturnCode;
 
-// What getProperties filled, in the newest shape; members a version lacks keep these values.
+// Result of getProperties in the newest form. Members that a version lacks keep these values.
 struct Properties {
   std::string name, pci_path;
   const char* name_pointer = nullptr;
@@ -27,20 +27,20 @@ struct Properties {
   int max_multi_request = 1, rail_id = -1, plane_id = -1;
 };
 
-// The calls are NCCL's, by the same rules; where a version has no such call, finalize succeeds and does nothing.
+// Calls are NCCL's and follow its rules. finalize() succeeds and does nothing for a version without the call.
 class Net {
  public:
   virtual ~Net() = default;
   virtual int version() const = 0;
   virtual const char* name() const = 0;
-  virtual bool has_context() const = 0;  // v11 on
-  // Names of regMrDmaBuf, getDeviceMr, irecvConsumed and makeVDevice, where they are not null.
+  virtual bool has_context() const = 0;  // v11 and later
+  // Returns which of regMrDmaBuf, getDeviceMr, irecvConsumed and makeVDevice are not null.
   virtual std::vector<std::string> optional_entries() const = 0;
 
   virtual ReturnCode init(void** context, int traffic_class, abi::Logger logger) = 0;
   virtual ReturnCode finalize(void* context) = 0;
   virtual ReturnCode devices(int* count) = 0;
-  virtual ReturnCode properties(int dev, Properties& out) = 0;  // hands the plugin memory full of 0xAA
+  virtual ReturnCode properties(int dev, Properties& out) = 0;  // fills the plugin's memory with 0xAA first
   virtual ReturnCode listen(void* context, int dev, void* handle, void** comm) = 0;
   virtual ReturnCode connect(void* context, int dev, int traffic_class, void* handle, void** comm) = 0;
   virtual ReturnCode accept(void* listen_comm, void** comm) = 0;
@@ -55,7 +55,8 @@ class Net {
   virtual ReturnCode close_listen(void* comm) = 0;
 };
 
-// The table that abi::Api<version>::kSymbol names; borrowed. Null for a version there is none of, as symbol_of() is.
+// Wraps the table that abi::Api<version>::kSymbol names. The table is borrowed. Both functions return null for an
+// unknown version.
 std::unique_ptr<Net> net_over(const void* table, int version);
 const char* symbol_of(int version);
 

@@ -14,7 +14,7 @@ namespace railweave::perf::collective {
 namespace {
 
 constexpr std::size_t kElementBytesMax = 16;
-constexpr Nanos kEndMost = std::chrono::seconds(1);  // for what was aborted to be over
+constexpr Nanos kEndMost = std::chrono::seconds(1);  // for an aborted operation to end
 
 double seconds_since(TimePoint start) { return std::chrono::duration<double>(now() - start).count(); }
 
@@ -74,7 +74,7 @@ Call Bench::call(const Case& one, bool in_place, std::size_t index) const {
   return made;
 }
 
-// Issues as many of an iteration's operations at once as have memory of their own.
+// Issues operations of an iteration in batches; those of one batch have separate memory.
 Status Bench::iterate(const Case& one, bool in_place, std::size_t index) {
   const auto aggregated = std::size_t(options_.aggregated);
   const std::size_t part = part_bytes(one);
@@ -98,14 +98,14 @@ Status Bench::finish() {
   for (const WorkPtr& work : works_) {
     const Status status = work->wait(patience);
     if (!first.ok() || status.ok()) continue;
-    // An operation may be over because a rank was silent for too long: its own words tell.
+    // An operation may have ended because a rank was silent for too long; its own message is then the better one.
     const bool ours = status.code() == Code::timed_out && !work->test();
     if (!ours) {
       first = status;
       continue;
     }
-    work->abort();                              // or it would go on in memory that goes away
-    const Status ended = work->wait(kEndMost);  // whom it waited for
+    work->abort();                              // or the operation would use memory that is freed
+    const Status ended = work->wait(kEndMost);  // names the rank that the operation waited for
     first = Status(Code::timed_out, Scope::request,
                    fmt::format("Test timeout ({}s){}{}", options_.timeout_s, ended.ok() ? "" : ": ", ended.message()));
   }

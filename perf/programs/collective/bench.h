@@ -1,4 +1,4 @@
-// Times one operation at one size, and checks what it does.
+// Times one operation at one size, and checks its result.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ struct Case {
   std::size_t bytes = 0;  // as asked for on the command line
 };
 
-// Threads: one. Every rank makes the same calls. Operations go over the memory in turns, so that a size that fits into
-// it several times does not find its data in a cache.
+// Threads: one. Every rank makes the same calls. Successive operations use successive parts of the memory, so that a
+// size that fits in several times does not find its data in a cache.
 class Bench {
  public:
-  // Memory for sizes up to options.max_bytes. Errors: system.
+  // Allocates memory for sizes up to options.max_bytes. Errors: system.
   static Result<Bench> create(const Operation& operation, const Options& options, Group& group);
 
   Status warm_up(const Case& one);
   Row row(const Case& one) const;
-  // REQUIRES: every rank's clock runs as fast. `failures` grows by the number of ranks that found something wrong.
+  // Adds to `failures` the number of ranks that found wrong data. REQUIRES: the clocks of all ranks run equally fast.
   Result<Measured> measure(const Case& one, bool in_place, std::int64_t& failures);
 
  private:
   Bench(const Operation& operation, const Options& options, Group& group, Pages send, Pages receive, std::size_t bytes);
   Shape shape(const Case& one) const;
-  std::size_t part_bytes(const Case& one) const;  // of the memory, for one operation
+  std::size_t part_bytes(const Case& one) const;  // bytes of the memory that one operation uses
   Call call(const Case& one, bool in_place, std::size_t index) const;
   Status iterate(const Case& one, bool in_place, std::size_t index);
   Status finish();
@@ -50,9 +50,9 @@ class Bench {
   Group& group_;
   Exchange exchange_;
   Pages send_, receive_;
-  std::size_t bytes_;  // of each
+  std::size_t bytes_;  // of send_ and of receive_, each
   std::vector<WorkPtr> works_;
-  double issuing_s_ = 0;  // so far
+  double issuing_s_ = 0;  // total so far
   std::uint64_t seed_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Sizes as nccl-tests takes them on its command line.
+// Parses sizes as nccl-tests takes them on its command line.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace railweave::perf::collective {
 
-// A number, perhaps with a fraction, and perhaps K, M or G (of 1024, either case): "8", "1.5M". What is left of a byte
-// is dropped. Errors: invalid_argument, quoting the text.
+// Takes a number with an optional fraction and an optional K, M or G (of 1024, either case): "8", "1.5M". Rounds down
+// to whole bytes. Errors: invalid_argument, quoting the text.
 Result<std::size_t> parse_byte_count(std::string_view text);
 
 }  // namespace railweave::perf::collective

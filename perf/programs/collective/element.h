@@ -10,17 +10,19 @@ namespace railweave::perf::collective {
 
 using collectives::DataType;
 
-// How many floats an element is made of: 2 for complex types, 0 for what is no float (8-bit floats are only moved).
+// Returns how many floats an element has: 2 for complex types, 0 for types without arithmetic as floats (8-bit floats
+// are only moved).
 int float_parts(DataType type);
 bool is_signed(DataType type);
-// Distance from 1 to the next float of the type, or of its parts.
+// Returns the distance from 1 to the next float of the type, or of its parts.
 double epsilon(DataType type);
 
-// REQUIRES: part < float_parts(type). Stored rounded to nearest.
+// Stores rounded to nearest. REQUIRES: part < float_parts(type).
 void store_float(DataType type, int part, double value, std::byte* to);
 double load_float(DataType type, int part, const std::byte* from);
 
-// An integer as it would be loaded again after being stored as this type: cut, and extended by its sign or by zeros.
+// Returns the integer that a load gives after `value` was stored as this type: cut, then extended by its sign or by
+// zeros.
 std::uint64_t as_stored(DataType type, std::uint64_t value);
 
 }  // namespace railweave::perf::collective

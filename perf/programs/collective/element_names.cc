@@ -7,7 +7,7 @@ template <class Value>
 struct Named {
   Value value;
   std::string_view name;
-  bool listed;  // nccl-tests has it, so "all" has it
+  bool listed;  // nccl-tests has it, so "all" includes it
 };
 
 constexpr Named<DataType> kTypes[] = {

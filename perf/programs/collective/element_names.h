@@ -1,4 +1,4 @@
-// Types and reductions as nccl-tests calls them, and a few that it does not have.
+// Names of types and reductions, as nccl-tests has them, and a few additional ones.
 #pragma once
 
 #include <span>
@@ -18,11 +18,11 @@ using collectives::Reduction;
 std::string_view table_name(DataType type);
 std::string_view table_name(Reduction reduction);
 
-// One of that name; "all": those that nccl-tests has. Errors: invalid_argument, listing the names.
+// Returns the one of this name; for "all" those that nccl-tests has. Errors: invalid_argument, listing the names.
 Result<std::vector<DataType>> types_named(std::string_view name);
 Result<std::vector<Reduction>> reductions_named(std::string_view name);
 
-// For --help and messages: "int8, uint8, ..., all".
+// Lists the names for --help and messages: "int8, uint8, ..., all".
 std::string type_names();
 std::string reduction_names();
 

@@ -1,4 +1,4 @@
-// What the ranks tell each other about a run, over the group they measure.
+// Exchanges facts about a run among the ranks, over the group that is measured.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ class Exchange {
  public:
   explicit Exchange(collectives::Group& group) : group_(group) {}
   Status barrier();
-  // As many numbers of every rank, rank after rank.
+  // Returns the numbers of all ranks, rank after rank. Every rank passes equally many.
   Result<std::vector<double>> numbers(const std::vector<double>& mine);
-  // Texts of at most 255 bytes, cut if longer.
+  // Returns the texts of all ranks, cut to 255 bytes.
   Result<std::vector<std::string>> texts(const std::string& mine);
 
  private:

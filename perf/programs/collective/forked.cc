@@ -13,17 +13,17 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "collective/meeting_folder.h"
 #include "collective/open_row.h"
+#include "collective/store_folder.h"
 
 namespace railweave::perf::collective {
 namespace {
 
-constexpr Nanos kFarewell = std::chrono::seconds(3);  // for the others to say what they know of a failure
+constexpr Nanos kFarewell = std::chrono::seconds(3);  // for the other processes to report what they know of a failure
 constexpr Nanos kPoll = std::chrono::milliseconds(10);
 constexpr pid_t kEnded = -1;
 
-// What runs, by number of the process.
+// Running processes, by number; kEnded: ended.
 using Children = std::vector<pid_t>;
 
 void end_all(const Children& children) {
@@ -32,14 +32,14 @@ void end_all(const Children& children) {
   }
 }
 
-// The exit status that it makes for this process. Says what no process could say itself.
+// Returns the exit status for this process. Reports a death by a signal, which the child cannot report.
 int judge(std::size_t process, int status) {
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   say_error(fmt::format("process {}: killed by signal {}", process, WTERMSIG(status)));
   return 1;
 }
 
-// Until all have ended. What fails ends the others, which might wait for it for long.
+// Waits until all children have ended. A failure ends the others, which might wait for the failed one for long.
 int wait_for(Children children) {
   int first_failure = 0;
   TimePoint patience_ends = TimePoint::max();
@@ -72,7 +72,7 @@ int wait_for(Children children) {
 
 int run_forked(int processes, const std::function<int(int process, const std::string& folder)>& body) {
   share_open_row();
-  auto folder = MeetingFolder::make();
+  auto folder = StoreFolder::make();
   if (!folder.ok()) {
     say_error(folder.status().message());
     return 1;
@@ -87,7 +87,7 @@ int run_forked(int processes, const std::function<int(int process, const std::st
   for (int process = 0; process < processes; ++process) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would wait for it any more
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no one would wait for this child any more
       return ::getppid() == parent ? body(process, folder->path()) : 1;
     }
     if (child < 0) {

@@ -7,7 +7,7 @@
 namespace railweave::perf::collective {
 namespace {
 
-// Nearest rank.
+// Returns the nearest rank.
 double percentile(const std::vector<double>& sorted, std::size_t percent) {
   const std::size_t place = (sorted.size() * percent + 99) / 100;
   return sorted[std::min(sorted.size(), std::max<std::size_t>(place, 1)) - 1];

@@ -1,4 +1,4 @@
-// What single iterations took (-I).
+// Summarises the times of single iterations (-I).
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace railweave::perf::collective {
 
-// `times_us` has a time for each iteration. The first `skipped` are left out; the last is always kept.
+// Expects one time for each iteration. Leaves out the first `skipped`, but always keeps the last.
 IterationTimes summarise_iterations(const std::vector<double>& times_us, std::size_t skipped);
 
 }  // namespace railweave::perf::collective

@@ -18,7 +18,7 @@ int report(const Status& status) {
   return 1;
 }
 
-// torchrun's way: everything is in the options.
+// Takes the place from the options, which hold torchrun's variables.
 Result<Place> place_by_variables(const LaunchOptions& o) {
   if (o.rank < 0 || o.rank >= o.world_size || o.master_address.empty() || o.master_port == 0) {
     return Status(
@@ -35,10 +35,10 @@ Result<Place> place_by_variables(const LaunchOptions& o) {
                               o.master_port, kPortMost - kPortsAbove, kPortsAbove));
   }
   Place place{o.rank, o.world_size, o.local_rank, false, {}};
-  place.meeting.address = o.master_address;
-  // Not the next port: torchrun --standalone takes its own by bind(0), which prefers odd ports, as connect() does even
-  // ones. A connection that has just ended would keep us out of its port for a minute.
-  place.meeting.port = std::uint16_t(o.master_port + (o.agent_store ? kPortsAbove : 0));
+  place.location.address = o.master_address;
+  // Skips the next port. torchrun --standalone takes its own by bind(0), which prefers odd ports; connect() prefers
+  // even ones. A connection that has just ended would block its port for a minute.
+  place.location.port = std::uint16_t(o.master_port + (o.agent_store ? kPortsAbove : 0));
   return place;
 }
 
@@ -46,20 +46,20 @@ int run_by_mpi(const LaunchOptions& options, const std::function<int(const Place
   auto world = MpiWorld::open();
   if (!world.ok()) return report(world.status());
   Place place{world->rank, world->size, world->rank_on_host, false, {}};
-  place.meeting.patience = nanos(options.patience_s);
-  if (const Status status = world->meet(place.meeting); !status.ok()) return report(status);
+  place.location.patience = nanos(options.patience_s);
+  if (const Status status = world->meet(place.location); !status.ok()) return report(status);
   const int exit_status = body(place);
-  if (exit_status == 0) world->close();  // after a failure the others may never come: mpirun ends them
+  if (exit_status == 0) world->close();  // after a failure other ranks may never come; mpirun ends them
   return exit_status;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<collectives::Store>> Place::open_store(int rank) const {
-  if (meeting.served && rank == 0) return meeting.served;
-  auto opened = meeting.folder.empty()
-                    ? collectives::tcp_store(meeting.address, meeting.port, rank == 0, meeting.patience)
-                    : collectives::file_store(meeting.folder);
+  if (location.served && rank == 0) return location.served;
+  auto opened = location.folder.empty()
+                    ? collectives::tcp_store(location.address, location.port, rank == 0, location.patience)
+                    : collectives::file_store(location.folder);
   if (!opened.ok()) return opened.status();
   return std::shared_ptr<collectives::Store>(std::move(*opened));
 }
@@ -73,8 +73,8 @@ int run_launched(const LaunchOptions& options, const std::function<int(const Pla
   if (const int processes = processes_here(options); processes > 0) {
     const auto run = [&](int process, const std::string& folder) {
       Place place{process, processes, process, true, {}};
-      place.meeting.folder = folder;
-      place.meeting.patience = nanos(options.patience_s);
+      place.location.folder = folder;
+      place.location.patience = nanos(options.patience_s);
       return body(place);
     };
     return run_forked(processes, run);
@@ -82,7 +82,7 @@ int run_launched(const LaunchOptions& options, const std::function<int(const Pla
   if (MpiWorld::launched()) return run_by_mpi(options, body);
   auto place = place_by_variables(options);
   if (!place.ok()) return report(place.status());
-  place->meeting.patience = nanos(options.patience_s);
+  place->location.patience = nanos(options.patience_s);
   return body(*place);
 }
 

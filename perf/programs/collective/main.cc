@@ -1,4 +1,4 @@
-// One of nccl-tests' programs, on memory of the host: RAILWEAVE_OPERATION says which (CMakeLists.txt).
+// One of nccl-tests' programs, on host memory. RAILWEAVE_OPERATION selects the operation (CMakeLists.txt).
 #include "collective/process.h"
 
 int main(int argc, char** argv) {

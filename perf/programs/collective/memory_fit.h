@@ -1,4 +1,4 @@
-// Sizes that the hosts have memory for: nccl-tests lowers --maxbytes and says so, where a host would be out of memory.
+// Limits sizes to the hosts' free memory. nccl-tests too lowers --maxbytes, with a message, where a host lacks memory.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace railweave::perf::collective {
 
-// The largest size of which each of so many ranks has a buffer to send from and one to receive in, with a fifth of the
-// memory left.
+// Returns the largest size of which each of `ranks_on_host` ranks can have a send and a receive buffer while a fifth of
+// `free_bytes` stays free.
 std::size_t largest_that_fits(std::size_t free_bytes, int ranks_on_host);
 
-// Lowers the sizes of `options` to what fits at every rank; the same at all. Every rank calls this, and none has its
-// buffers yet. `host`: of this rank, as in `entries`. Errors: as of exchanges.
+// Lowers the sizes of `options` to the largest that fits at every rank. All ranks get the same result. Every rank calls
+// this before it allocates buffers. `host`: this rank's host name as in `entries`. Errors: those of the exchange.
 Status fit_to_memory(Options& options, Exchange& exchange, const std::vector<DeviceEntry>& entries,
                      const std::string& host);
 

@@ -6,7 +6,7 @@
 
 int railweave_mpi_open(int* rank, int* size, int* rank_on_host, int* size_on_host) {
   int given = 0;
-  // Only this thread calls it, while others run.
+  // Other threads run, but only this one calls MPI.
   if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given); error != MPI_SUCCESS)
     return error;
   MPI_Comm_rank(MPI_COMM_WORLD, rank);

@@ -16,9 +16,9 @@
 namespace railweave::perf::collective {
 namespace {
 
-// What rank 0 tells the others.
+// Broadcast by rank 0.
 struct Announcement {
-  std::array<char, 64> address{};  // empty: it failed
+  std::array<char, 64> address{};  // empty: rank 0 failed
   std::uint16_t port = 0;
 };
 
@@ -28,7 +28,7 @@ std::string text_of(const Address& address) {
   return text;
 }
 
-// An address of this host, for other hosts.
+// Returns an address of this host that other hosts can reach.
 Result<std::string> own_address() {
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Engine> engine, start_engine(false));
   return text_of(engine->rails().front().addresses.front());
@@ -46,7 +46,7 @@ bool MpiWorld::launched() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullpt
 
 Result<MpiWorld> MpiWorld::open() {
   RW_ASSIGN_OR_RETURN(const std::string path, module_path());
-  // Global: Open MPI loads components that look for its symbols.
+  // RTLD_GLOBAL: Open MPI loads components that look for its symbols.
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) {
     const char* const why = ::dlerror();
@@ -68,7 +68,7 @@ Result<MpiWorld> MpiWorld::open() {
   return world;
 }
 
-Status MpiWorld::meet(RendezvousPlace& place) const {
+Status MpiWorld::meet(StoreLocation& place) const {
   Announcement said;
   Status status;
   if (rank == 0) {

@@ -1,5 +1,6 @@
-// Open MPI as a launcher: it tells ranks, and brings them rank 0's address. All of it is in a module of its own
-// (mpi_module.cc, built where CMake finds MPI) that is loaded only under mpirun, so that the programs need no MPI.
+// Open MPI as a launcher: provides ranks and brings rank 0's address to all. MPI is called only by a module
+// (mpi_module.cc, built where CMake finds MPI) that is loaded only under mpirun, so the programs themselves need no
+// MPI.
 #pragma once
 
 #include "collective/launch.h"
@@ -10,12 +11,12 @@ class MpiWorld {
  public:
   // Whether mpirun started this process.
   static bool launched();
-  // Errors: the module is not there (not built), or MPI would not start.
+  // Errors: system if the module is missing (not built) or MPI does not start.
   static Result<MpiWorld> open();
 
-  // Rank 0 begins to serve a store; everybody learns where. Errors: what the store said.
-  Status meet(RendezvousPlace& place) const;
-  // Once all ranks are done.
+  // Rank 0 begins to serve a store and broadcasts its address to all ranks. Errors: those of the store.
+  Status meet(StoreLocation& place) const;
+  // Finalizes MPI. Call once all ranks are done.
   void close() const { close_(); }
 
   int rank = 0, size = 1, rank_on_host = 0;

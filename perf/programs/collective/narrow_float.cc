@@ -24,7 +24,7 @@ std::uint16_t encode(double value, Format f) {
   std::frexp(value, &exponent);                                             // |value| in [2^(exponent-1), 2^exponent)
   const int unit = std::max(exponent - 1, 1 - f.bias()) - f.fraction_bits;  // exponent of the last bit
   const auto units = std::uint32_t(std::nearbyint(std::ldexp(std::fabs(value), -unit)));
-  // Units below 2^fraction_bits are subnormal; a carry out of the fraction moves the exponent on by itself.
+  // Fewer than 2^fraction_bits units are subnormal. A carry out of the fraction increments the exponent by itself.
   const std::uint32_t biased = std::uint32_t(unit + f.fraction_bits + f.bias() - 1) << f.fraction_bits;
   const std::uint32_t bits = biased + units;
   return std::uint16_t(sign | (bits < infinity ? bits : infinity));

@@ -1,5 +1,5 @@
-// Whether the table's last line is unfinished, so that an error begins a line of its own, whichever process of the run
-// says it. Known to this process and to those that it forks after share(). Any thread.
+// Tracks whether the table's last line is unfinished, so that an error of any process of the run begins a new line. The
+// state is shared with the processes that are forked after share_open_row(). Threads: any.
 #pragma once
 
 #include <string_view>
@@ -12,10 +12,10 @@ namespace railweave::perf::collective {
 void share_open_row();
 void set_row_open(bool open);
 
-// On stderr, a newline after it; ends an open row first.
+// Prints `text` and a newline on stderr. Ends an open row first.
 void say_error(std::string_view text);
 
-// A LogSink: of the library's lines the warnings, on stderr. They leave an open row alone where stdout goes elsewhere.
+// A LogSink: prints the library's warnings on stderr. Leaves an open row alone if stdout is not where stderr is.
 void show_warnings(LogLevel level, LogTopic topic, const char* file, int line, std::string_view text);
 
 }  // namespace railweave::perf::collective

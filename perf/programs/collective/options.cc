@@ -29,13 +29,13 @@ Exit status: 0; 1 when results were wrong, bandwidth was under NCCL_TESTS_MIN_BW
 
 constexpr int kRanksMax = 1 << 14, kRanksHereMax = 1024;
 
-// As they come from the command line.
+// Options as they come from the command line.
 struct Texts {
   std::string min_bytes = "32M", max_bytes = "32M", step_bytes = "1M", step_factor = "1";
   std::string operations = "sum", types = "float", root = "0";
 };
 
-// Options of nccl-tests that say nothing about memory of a host: their value must be the default.
+// Options of nccl-tests without a meaning for host memory. Their value must be the default.
 struct Meaningless {
   const char* names;
   int standard;

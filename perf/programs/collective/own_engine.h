@@ -1,4 +1,4 @@
-// An engine as these programs want it.
+// The engine of the collective programs.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace railweave::perf::collective {
 
-// By the environment; with shared memory unless it says no; `one_machine`: over loopback unless it names interfaces.
-// Errors: invalid_config, also for what only a group would find wrong.
+// Reads the environment. Turns shared memory on unless the environment turns it off. With `one_machine`, uses loopback
+// unless the environment names interfaces. Errors: invalid_config, including errors that only a group would detect.
 Result<Config> own_config(bool one_machine);
 
-// By own_config(). Errors: what it or the engine said.
+// Starts an engine with own_config(). Errors: those of own_config() and of the engine.
 Result<std::shared_ptr<Engine>> start_engine(bool one_machine);
 
 }  // namespace railweave::perf::collective

@@ -16,7 +16,7 @@
 namespace railweave::perf::collective {
 namespace {
 
-// The ranks of this process, each on a thread; this one has the first.
+// Runs the ranks of this process, each on a thread; the first on this one.
 int run_process(const Operation& operation, const Options& options, const Place& place,
                 const std::vector<std::string>& command) {
   if (const Status status = check_request(operation, options, place.processes * options.ranks_here()); !status.ok()) {
@@ -33,16 +33,17 @@ int run_process(const Operation& operation, const Options& options, const Place&
       } else {
         say_error(fmt::format("rank {}: {}", rank, summary.status().message()));
       }
-    } catch (const std::exception& e) {  // out of memory, mostly; no thread may end by it
+    } catch (const std::exception& e) {  // out of memory, mostly; an exception must not end a thread
       say_error(fmt::format("rank {}: ended by {}", rank, e.what()));
     }
   };
-  std::vector<std::thread> threads(std::size_t(options.ranks_here()));  // one's place is empty: it runs here
+  std::vector<std::thread> threads(std::size_t(options.ranks_here()));  // index 0 stays empty: rank 0 runs on this
+                                                                        // thread
   std::string missing;
   for (int thread = 1; thread < options.ranks_here() && missing.empty(); ++thread) {
     try {
       threads[std::size_t(thread)] = std::thread(run, thread);
-    } catch (const std::system_error& e) {  // those that run already give up when their patience ends
+    } catch (const std::system_error& e) {  // ranks that run already give up when their patience ends
       missing = fmt::format("rank {}: {}", place.process * options.ranks_here() + thread, no_thread(e).message());
       say_error(missing);
     }
@@ -55,7 +56,7 @@ int run_process(const Operation& operation, const Options& options, const Place&
   return worst;
 }
 
-// What every process can tell by itself.
+// Checks that a process can make without the others.
 Status check_alone(const Operation& operation, const Options& options) {
   RW_TRY(own_config(true));
   const int processes = processes_here(options.launch);
@@ -74,7 +75,7 @@ int run_program(const Operation& operation, int argc, char** argv) {
   const auto options = parse_options(argc, argv, about, exit_status);
   if (!options) return exit_status;
   const std::vector<std::string> command(argv, argv + argc);
-  // Before the ranks meet: where one fails, the others would wait for it.
+  // Runs before the ranks connect: if one fails here, the others would wait for it.
   if (const Status status = check_alone(operation, *options); !status.ok()) {
     say_error(status.message());
     return status.code() == Code::invalid_config ? 1 : 2;

@@ -5,7 +5,7 @@
 
 namespace railweave::perf::collective {
 
-// Returns the exit status.
+// Runs one program. Returns the exit status.
 int run_program(const Operation& operation, int argc, char** argv);
 
 }  // namespace railweave::perf::collective

@@ -12,7 +12,7 @@
 namespace railweave::perf::collective {
 namespace {
 
-// What stands where nccl-tests has a GPU: docs/internals/perf_programs.md.
+// Fills the columns where nccl-tests has a GPU: docs/internals/perf_programs.md.
 DeviceEntry own_entry(const Options& options, const Place& place, int rank, int thread, const Engine& engine) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
@@ -34,7 +34,7 @@ DeviceEntry own_entry(const Options& options, const Place& place, int rank, int 
           "host memory over " + rails};
 }
 
-// The list of devices goes over the group as text.
+// Sends the list of devices over the group as text.
 Result<std::vector<DeviceEntry>> all_entries(Exchange& exchange, const DeviceEntry& mine) {
   RW_ASSIGN_OR_RETURN(const auto numbers, exchange.numbers({double(mine.pid), double(mine.device)}));
   RW_ASSIGN_OR_RETURN(const auto hosts, exchange.texts(mine.host));
@@ -47,7 +47,7 @@ Result<std::vector<DeviceEntry>> all_entries(Exchange& exchange, const DeviceEnt
   return entries;
 }
 
-// Every combination that the table has, in nccl-tests' order: types, reductions, roots.
+// Every combination in the table, in nccl-tests' order: types, reductions, roots.
 std::vector<Case> cases_of(const Operation& operation, const Options& options, int ranks) {
   std::vector<Case> cases;
   const std::vector<Reduction> none{Reduction::sum};
@@ -96,7 +96,7 @@ Result<Summary> run_rows(const Operation& operation, const Options& options, Gro
           ++halves;
         }
         if (reporter != nullptr) reporter->row_end();
-        if (options.min_bytes == options.max_bytes) break;  // whatever the step
+        if (options.min_bytes == options.max_bytes) break;  // for any step
       }
     }
   }
@@ -117,7 +117,7 @@ Result<Summary> run_rank(const Operation& operation, const Options& options, con
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Engine> engine, start_engine(place.one_machine));
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<collectives::Store> store, place.open_store(rank));
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Group> group,
-                      Group::create(engine, store, {"perf", rank, ranks, place.meeting.patience}));
+                      Group::create(engine, store, {"perf", rank, ranks, place.location.patience}));
   Exchange exchange(*group);
   const DeviceEntry own = own_entry(options, place, rank, thread, *engine);
   RW_ASSIGN_OR_RETURN(const auto entries, all_entries(exchange, own));
@@ -125,7 +125,7 @@ Result<Summary> run_rank(const Operation& operation, const Options& options, con
   if (reporter) reporter->begin(entries, fitted.max_bytes < options.max_bytes);
   RW_ASSIGN_OR_RETURN(const Summary summary, run_rows(operation, fitted, *group, reporter ? &*reporter : nullptr));
   if (reporter) RW_TRY(reporter->end(summary));
-  RW_TRY(exchange.barrier());  // nobody leaves a rank that still needs it
+  RW_TRY(exchange.barrier());  // keeps this rank until every rank is done
   return summary;
 }
 

@@ -12,16 +12,15 @@ namespace railweave::perf::collective {
 
 class Reporter;
 
-// Errors: what was asked for is nothing that so many ranks could do.
+// Errors: invalid_argument when `ranks` ranks cannot do what was asked for.
 Status check_request(const Operation& operation, const Options& options, int ranks);
 
-// Meets the others, runs every row, and reports if it is rank 0. `thread` counts the ranks of this process. Returns the
-// same summary on every rank. Errors: of the meeting, or of an operation.
+// Joins the other ranks, runs every row and, on rank 0, reports. `thread` counts the ranks of this process. Returns the
+// same summary on every rank. Errors: those of the group and of its operations.
 Result<Summary> run_rank(const Operation& operation, const Options& options, const Place& place, int thread,
                          const std::vector<std::string>& command);
 
-// The rows, on a group that is there already. `reporter` may be null.
-// REQUIRES: check_request() found nothing.
+// Runs the rows on an existing group. `reporter` may be null. REQUIRES: check_request() returned no error.
 Result<Summary> run_rows(const Operation& operation, const Options& options, Group& group, Reporter* reporter);
 
 }  // namespace railweave::perf::collective

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kSchema = 3;  // nccl-tests' own number of its form
+constexpr int kSchema = 3;  // number of nccl-tests' own schema
 
 void show(const std::string& text) {
   std::fputs(text.c_str(), stdout);
@@ -29,10 +29,10 @@ bool is_there(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
-// nccl-tests writes truth as words.
+// nccl-tests writes booleans as words.
 const char* word(bool truth) { return truth ? "true" : "false"; }
 
-// Not all of the environment: results are kept and shown around.
+// Selects variables by prefix. Results are kept and shared, so they hold no other part of the environment.
 bool matters(std::string_view variable) { return variable.starts_with("NCCL_") || variable.starts_with("RAILWEAVE_"); }
 
 ordered_json config_of(const Options& o) {
@@ -90,7 +90,7 @@ Reporter::~Reporter() {
   if (claimed_) ::unlink(json_path_.c_str());
 }
 
-// Never overwrites: the next free of FILE, FILE.0, FILE.1, ...
+// Never overwrites: takes the next free name of FILE, FILE.0, FILE.1, ...
 Status Reporter::claim_json_file() {
   const std::string& asked = options_.json_path;
   if (asked.empty()) return {};
@@ -131,7 +131,7 @@ void Reporter::row(const Row& row) {
 }
 
 void Reporter::measured(const Measured& m, bool in_place) {
-  set_row_open(true);  // a warning may have ended it
+  set_row_open(true);  // a warning may have ended the row
   show(measured_text(m));
   ordered_json& result = document_["results"].back();
   const std::string name = in_place ? "in_place" : "out_of_place";

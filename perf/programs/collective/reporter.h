@@ -1,4 +1,4 @@
-// What rank 0 says of a run: the table on stdout, row by row, and the same as JSON (-J).
+// Rank 0's report of a run: the table on stdout, row by row, and the same as JSON (-J).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace railweave::perf::collective {
 
-// Whether results as JSON could go to `path`; for before the ranks meet. Errors name it.
+// Checks, before the ranks connect, whether JSON results could go to `path`. Errors name the path.
 Status check_json_path(const std::string& path);
 
 // Threads: one.
@@ -18,24 +18,24 @@ class Reporter {
  public:
   Reporter(const Operation& operation, const Options& options, std::vector<std::string> command);
   Reporter(Reporter&&) = delete;
-  // A claimed file that nothing was written to goes.
+  // Removes a claimed file that is still empty.
   ~Reporter();
 
-  // Errors: the JSON that was asked for cannot be written; better known before anything is measured.
+  // Creates the JSON file before anything is measured. Errors: the file cannot be written.
   Status claim_json_file();
-  // `reduced`: the largest size is what memory has room for, and less than what was asked for.
+  // `reduced`: the largest size was lowered to what memory has room for.
   void begin(const std::vector<DeviceEntry>& devices, bool reduced = false);
   void row(const Row& row);
   void measured(const Measured& measured, bool in_place);
   void row_end();
-  // Errors: the JSON could not be written.
+  // Writes the JSON. Errors: the file cannot be written.
   Status end(const Summary& summary);
 
  private:
   const Operation& operation_;
   const Options& options_;
   std::string json_path_;  // empty: none
-  bool claimed_ = false;   // a file of that name is ours, and empty
+  bool claimed_ = false;   // the file of this name was made by this process and is empty
   nlohmann::ordered_json document_;
 };
 

@@ -23,7 +23,7 @@ std::string figures(std::string_view time, std::string_view algbw, std::string_v
   return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", time, algbw, busbw, wrong);
 }
 
-// nccl-tests' own column is one narrower where nothing was checked.
+// The column of nccl-tests is one narrower where nothing was checked.
 std::string unchecked_figures(std::string_view time, std::string_view algbw, std::string_view busbw) {
   return fmt::format("  {:>7}  {:>6}  {:>6}    N/A", time, algbw, busbw);
 }

@@ -1,5 +1,6 @@
-// The table on stdout, letter for letter nccl-tests' (its parsers read ours): docs/internals/perf_programs.md says what
-// stands in the columns that there speak of GPUs. Texts, so that tests see what people see; nothing here prints.
+// The table on stdout, letter for letter that of nccl-tests, so that its parsers read ours.
+// docs/internals/perf_programs.md gives the meaning of columns that speak of GPUs there. Functions return texts, so
+// that tests see what people see.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace railweave::perf::collective {
 
-// One rank, as the list of devices has it.
+// One rank's line in the list of devices.
 struct DeviceEntry {
   int rank = 0, group = 0, pid = 0;
   std::string host;
@@ -31,7 +32,7 @@ struct IterationTimes {
 // Half a row: out of place, or in place.
 struct Measured {
   double time_us = 0, algbw = 0, busbw = 0;  // GB/s
-  std::optional<std::int64_t> wrong;         // nothing: not checked
+  std::optional<std::int64_t> wrong;         // elements; nothing: not checked
   std::optional<IterationTimes> iterations;  // with -I
 };
 
@@ -42,7 +43,7 @@ struct Row {
 };
 
 struct Summary {
-  std::int64_t failures = 0;  // checks that found something wrong
+  std::int64_t failures = 0;  // ranks' checks that found wrong data
   double mean_busbw = 0;
   double min_bandwidth = -1;
   bool slow() const { return min_bandwidth != -1 && mean_busbw < min_bandwidth * 0.9; }
@@ -54,11 +55,11 @@ std::string device_text(const DeviceEntry& entry);
 std::string header_text(const Options& options);
 std::string row_text(const Row& row);
 std::string measured_text(const Measured& measured);
-// When it was, with -S.
+// Ends a row, with -S by the time `now`.
 std::string row_end_text(const Options& options, const std::string& now);
 std::string footer_text(const Summary& summary, std::string_view program);
 
-// "2026-11-21 10:37:32", local time.
+// Returns local time as "2026-11-21 10:37:32".
 std::string time_text();
 
 }  // namespace railweave::perf::collective

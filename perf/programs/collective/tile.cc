@@ -9,7 +9,7 @@
 namespace railweave::perf::collective {
 namespace {
 
-// A good mix of the bits of three numbers.
+// Mixes the bits of three numbers.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t rank, std::uint64_t index) {
   std::uint64_t x = seed * 0x9e3779b97f4a7c15 + rank * 0xd1b54a32d192ed03 + index * 0x8cb92ba72f3d8dd7 + 1;
   for (int round = 0; round < 2; ++round) {
@@ -19,13 +19,13 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t rank, std::uint64_t index)
   return x ^ x >> 28;
 }
 
-// Floats whose sums and products are exact in any order: quarters up to 25, or powers of two for products.
+// Returns floats whose sums and products are exact in any order: quarters up to 25, or powers of two for products.
 double chosen_float(Reduction reduction, std::uint64_t bits) {
   if (reduction == Reduction::prod) return std::ldexp(bits & 64 ? -1 : 1, int(bits % 3) - 1);
   return double(int(bits % 201) - 100) / 4;
 }
 
-// Integers wrap, so that any will do; but a mean is taken of a sum that does not.
+// Returns any integer, since integers wrap; for a mean only small ones, since its sum must not wrap.
 std::uint64_t chosen_integer(const Contents& contents, std::uint64_t bits) {
   if (contents.type == DataType::boolean) return bits >> 7 & 1;
   return contents.reduction == Reduction::avg ? bits % std::uint64_t(100 / contents.ranks + 1) : bits;

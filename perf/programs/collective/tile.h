@@ -1,6 +1,6 @@
-// The data check's contents: what each rank sends, and what must come out, computed element by element apart from the
-// kernels. They repeat after kTileElements, a prime: no two chunks begin at the same place of it, so that a misplaced
-// chunk shows, and yet a check costs about as much as a comparison of memory.
+// Contents of the data check: what each rank sends and what must come out, computed element by element without the
+// kernels. Contents repeat after kTileElements, a prime. No two chunks begin at the same place of the period, so a
+// misplaced chunk shows, and a check costs only about a comparison of memory.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +17,28 @@ using collectives::Reduction;
 
 inline constexpr std::size_t kTileElements = 8191;
 
-// What is filled or reduced.
+// How memory is filled or reduced.
 struct Contents {
   DataType type = DataType::float32;
-  bool reduced = false;  // the values suit `reduction`; else any bytes that the type may have
+  bool reduced = false;  // true: values suit `reduction`; false: any bytes that the type may have
   Reduction reduction = Reduction::sum;
   int ranks = 1;
   std::uint64_t seed = 0;
 };
 
-// Every raw operand of premul_sum is multiplied by this.
+// Factor of premul_sum on every raw operand.
 inline constexpr double kPremulFactor = 2;
 
 class Tile {
  public:
-  // What `rank` sends.
+  // The elements that `rank` sends.
   static Tile of_rank(const Contents& contents, int rank);
-  // What reducing all ranks' gives.
+  // The elements that reducing all ranks' contents gives.
   static Tile of_all(const Contents& contents);
 
-  // Memory of `count` elements, the first being element `phase`. Needs no alignment.
+  // Writes `count` elements, the first of which is element `phase`. `to` needs no alignment.
   void fill(std::byte* to, std::size_t count, std::size_t phase) const;
-  // How many of them are not as they should be.
+  // Returns how many of `count` elements are wrong.
   std::size_t count_wrong(const std::byte* found, std::size_t count, std::size_t phase) const;
 
  private:
@@ -47,7 +47,7 @@ class Tile {
 
   DataType type_;
   std::size_t element_bytes_;
-  double tolerance_ = 0;  // relative; a division may be done by multiplying with the reciprocal
+  double tolerance_ = 0;  // relative; above 0 where a division may be a multiplication with the reciprocal
   std::vector<std::byte> elements_;
 };
 

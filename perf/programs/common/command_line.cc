@@ -11,7 +11,7 @@
 namespace railweave::perf {
 namespace {
 
-// "--rank" and "--rank=2" are about --rank.
+// Both "--rank" and "--rank=2" are about --rank.
 bool is_about(std::string_view word, std::string_view option) {
   return word.starts_with(option) && (word.size() == option.size() || word[option.size()] == '=');
 }

@@ -1,4 +1,4 @@
-// Command lines: how a program ends because of one, and what CLI11 cannot check.
+// Parses command lines and checks what CLI11 cannot. Ends the program with an exit status for --help or an error.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,15 @@ class App;
 
 namespace railweave::perf {
 
-// Nothing: go on. Else what main() returns: 0 after --help (1 when it could not be written), 2 for a line that means
-// nothing, said in one line on stderr.
+// Returns nothing when the program should continue. Otherwise returns main()'s exit status: 0 after --help (1 if the
+// help could not be written), 2 for an invalid command line, with one line on stderr.
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv);
 
-// The same for the options that `add_options` adds. --help begins with `about`.
+// Same for the options that `add_options` adds. The text of --help begins with `about`.
 std::optional<int> parse_command_line(const std::string& about, const std::function<void(CLI::App&)>& add_options,
                                       int argc, char** argv);
 
-// The value of `result`, or its error, said of `option`.
+// Stores the value of `result` in `into`, or returns its error as invalid_argument, prefixed with `option`.
 template <class Value>
 Status take(std::string_view option, Result<Value> result, Value& into) {
   if (!result.ok())
@@ -33,8 +33,8 @@ Status take(std::string_view option, Result<Value> result, Value& into) {
   return {};
 }
 
-// Errors: invalid_argument, when a word is `flag` and another one of `excluded`. What launchers set in the environment
-// does not count.
+// Errors: invalid_argument when `words` has `flag` together with one of `excluded`. Options that launchers set through
+// the environment do not count.
 Status check_not_beside(std::string_view flag, std::span<const std::string_view> excluded,
                         std::span<const char* const> words);
 

@@ -1,5 +1,5 @@
-// Text for people, on stdout and stderr. A full disk or a closed pipe is no reason to die half way (fmt::print throws),
-// and no success either.
+// Text for people, on stdout and stderr. A full disk or a closed pipe does not end the program half way, as the
+// exceptions of fmt::print would, but makes its exit status 1.
 #pragma once
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 namespace railweave::perf {
 
-// What could not be written is remembered by the stream. Any thread; one call's text stays together.
+// The stream remembers a failed write (ferror). Threads: any; the text of one call stays together.
 template <class... Args>
 void say(std::FILE* where, fmt::format_string<Args...> format, Args&&... args) {
   const std::string text = fmt::format(format, std::forward<Args>(args)...);
@@ -23,15 +23,15 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
   say(stdout, format, std::forward<Args>(args)...);
 }
 
-// The first thing main() does: takes those of descriptors 0 to 2 that are closed, or a pipe of the program's own would
-// be its stdout. Opened the wrong way round: printing to what was closed stays an error.
+// Opens /dev/null on each of the descriptors 0 to 2 that is closed, so that none of the program's own files becomes its
+// stdout. Opened in the wrong direction: printing to a closed stream stays an error. REQUIRES: main() calls this first.
 inline void occupy_standard_streams() {
   for (const int fd : {0, 1, 2}) {
     if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
   }
 }
 
-// The last thing main() does: `status`, or 1 where it is 0 and not all of stdout was written.
+// Returns `status`, or 1 if `status` is 0 and stdout was not written completely. REQUIRES: main() calls this last.
 inline int status_of_output(int status) {
   errno = 0;
   const bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);

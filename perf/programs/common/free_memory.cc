@@ -12,7 +12,8 @@
 namespace railweave::perf {
 namespace {
 
-// One control group: what is left below its limit. What the kernel would drop of files in memory counts as left.
+// Files of a control group from which the rest below its limit is computed. File cache that the kernel would drop
+// counts as free.
 struct GroupFiles {
   const char* limit;
   const char* usage;
@@ -30,7 +31,7 @@ std::optional<std::size_t> number_in(const std::string& path) {
   return value;
 }
 
-// The number behind a key, in a file of lines "key value".
+// Returns the number behind `key` in a file of lines "key value".
 std::optional<std::size_t> number_after(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   std::string word;
@@ -48,15 +49,15 @@ std::size_t left_in_group(const std::string& folder, const GroupFiles& files) {
   return *limit - std::min(*limit, used);
 }
 
-// In a group and in all above it, up to the root of what is mounted. In a container the path may name folders that are
-// not in sight.
+// Returns the least rest of the group at `path` and of all groups above, up to the mounted root. In a container some
+// folders of `path` may be invisible.
 std::size_t left_in_groups(const std::string& mount, std::string path, const GroupFiles& files) {
   std::size_t left = left_in_group(mount, files);
   for (; path.size() > 1; path.resize(path.rfind('/'))) left = std::min(left, left_in_group(mount + path, files));
   return left;
 }
 
-// Lines of /proc/self/cgroup: "4:memory:/user" of version 1, "0::/user" of version 2.
+// Parses lines of /proc/self/cgroup: "4:memory:/user" of version 1, "0::/user" of version 2.
 std::size_t left_in_own_groups(const std::string& root) {
   std::ifstream file(root + "/proc/self/cgroup");
   std::size_t left = SIZE_MAX;

@@ -6,9 +6,9 @@
 
 namespace railweave::perf {
 
-// The least of: what the machine has to give (MemAvailable), what the control groups of this process have left
-// (memory.max of version 2, memory.limit_in_bytes of version 1), and what RLIMIT_AS leaves. SIZE_MAX where nothing is
-// known. `root`: in front of /proc and /sys.
+// Returns bytes: the least of MemAvailable of the machine, the rest in this process's control groups (memory.max of
+// version 2, memory.limit_in_bytes of version 1), and the rest under RLIMIT_AS. SIZE_MAX if no limit is known. `root`
+// is put in front of /proc and /sys.
 std::size_t free_memory_bytes(const std::string& root = "");
 
 }  // namespace railweave::perf

@@ -1,4 +1,4 @@
-// What a polling loop does after a pass that moved nothing.
+// The pause of a polling loop after a pass that moved nothing.
 #pragma once
 
 #include <sched.h>
@@ -10,8 +10,8 @@
 
 namespace railweave::perf {
 
-// Sleeps `sleep_us` (the kernel's timer slack, 50 us by default, comes on top); 0: lets others run, as NCCL's proxy
-// does.
+// Sleeps `sleep_us` microseconds; the kernel adds its timer slack, 50 us by default. With 0, yields the core to other
+// threads, as NCCL's proxy does.
 inline void idle(int sleep_us) {
   if (sleep_us > 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
@@ -20,7 +20,7 @@ inline void idle(int sleep_us) {
   }
 }
 
-// The same, counted.
+// Same, and counts the pass in `totals`.
 inline void idle(int sleep_us, Totals& totals) {
   ++totals.idle_passes;
   totals.sleeps += sleep_us > 0;

@@ -29,7 +29,7 @@ CountersByName parse_interface_counters(const std::string& text) {
     if (colon == std::string::npos) continue;  // the two heading lines
     const auto first = line.find_first_not_of(' ');
     std::istringstream numbers(line.substr(colon + 1));
-    // bytes packets errs drop fifo frame compressed multicast, then the same eight for transmission
+    // bytes packets errs drop fifo frame compressed multicast for reception, then the same eight for transmission
     std::uint64_t n[16] = {};
     for (auto& value : n) numbers >> value;
     all[line.substr(first, colon - first)] = InterfaceCounters{

@@ -16,11 +16,11 @@ struct InterfaceCounters {
 };
 using CountersByName = std::map<std::string, InterfaceCounters>;
 
-// Keeps the file open, so that a sample costs one pread. One thread.
+// Keeps /proc/net/dev open, so that a sample costs one pread. Threads: one.
 class InterfaceSampler {
  public:
   static Result<InterfaceSampler> open();
-  // Empty when the file cannot be read.
+  // Returns an empty map if the file cannot be read.
   CountersByName sample() const;
 
  private:
@@ -30,7 +30,7 @@ class InterfaceSampler {
 
 CountersByName difference(const CountersByName& later, const CountersByName& earlier);
 
-// The text of /proc/net/dev; for tests.
+// Parses the text of /proc/net/dev. Public for tests.
 CountersByName parse_interface_counters(const std::string& text);
 
 }  // namespace railweave::perf

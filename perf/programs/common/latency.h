@@ -1,4 +1,4 @@
-// Round-trip times: every sample is kept, so percentiles are exact.
+// Round-trip times. Every sample is kept, so percentiles are exact.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,10 +14,10 @@ class LatencySamples {
   void add(Nanos sample) { samples_.push_back(sample); }
   std::size_t count() const { return samples_.size(); }
 
-  // The sample that `share` (0..1) of all do not exceed (nearest rank). REQUIRES: count() > 0.
+  // Returns the sample that `share` (0..1) of all samples do not exceed (nearest rank). REQUIRES: count() > 0.
   Nanos percentile(double share) const;
 
-  // Microseconds: {"min","p50","p90","p99","max","mean"}; null without samples.
+  // In microseconds: {"min","p50","p90","p99","max","mean"}; null without samples.
   nlohmann::json to_json() const;
 
  private:

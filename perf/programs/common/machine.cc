@@ -29,7 +29,7 @@ double machine_busy_s() {
   return (user + nice + system + irq + softirq) / double(::sysconf(_SC_CLK_TCK));
 }
 
-// The text after "key" and a colon in a file of such lines; empty when there is none.
+// Returns the text behind "key:" in a file of such lines; empty if no line has the key.
 std::string value_in(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -1,4 +1,5 @@
-// What this process and this machine have used so far, and what the machine is. Snapshots; subtract two for a block.
+// Resource use of this process and this machine so far, and a description of the machine. Values are snapshots;
+// subtract two of them for a block.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +10,23 @@
 namespace railweave::perf {
 
 struct CpuUse {
-  double user_s = 0, system_s = 0;  // of this process, all threads (getrusage)
-  double machine_busy_s = 0;        // of all cores: everything but idle, iowait and steal (/proc/stat, 10 ms steps)
+  double user_s = 0, system_s = 0;  // this process, all threads (getrusage)
+  double machine_busy_s = 0;        // all cores: everything but idle, iowait and steal (/proc/stat, 10 ms steps)
 };
 CpuUse cpu_use();
 CpuUse operator-(const CpuUse& later, const CpuUse& earlier);
 
-// Share of one core that the machine is busy with while this process sleeps for `seconds`; 0 for 0 seconds.
+// Sleeps for `seconds` and returns how many cores the machine kept busy meanwhile (1: one core). Returns 0 for 0
+// seconds.
 double measure_background_share(double seconds);
 
-// VmHWM: the most memory this process has had resident.
+// Returns VmHWM: the largest resident memory of this process so far.
 double memory_high_water_mib();
 
-// Network sockets of this process: IPv4 and IPv6.
+// Returns the number of network sockets of this process, IPv4 and IPv6.
 int open_sockets();
 
-// {"host", "kernel", "cpu", "cores"}.
+// Returns {"host", "kernel", "cpu", "cores"}.
 nlohmann::json machine_description();
 
 }  // namespace railweave::perf

@@ -16,7 +16,8 @@
 namespace railweave::perf {
 namespace {
 
-// The descriptor that "/dev/stdout" or "/dev/fd/5" means; -1: none. Opened by name, a file behind it would begin anew.
+// Returns the descriptor that "/dev/stdout" or "/dev/fd/5" names, or -1. Opening by name would truncate the file behind
+// it.
 int descriptor_named(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -33,7 +34,7 @@ bool can_be_written(int fd) {
   return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-// What is renamed to `path` in the end.
+// The temporary name, which is renamed to `path` in the end.
 std::string beside(const std::string& path) { return fmt::format("{}.{}.part", path, ::getpid()); }
 
 Result<OwnedFd> make_beside(const std::string& path) {
@@ -42,7 +43,7 @@ Result<OwnedFd> make_beside(const std::string& path) {
   return made;
 }
 
-// The file's name behind all links. The file may not be there yet.
+// Returns the file's name behind all symbolic links. The file need not exist.
 Result<std::string> file_behind(const std::string& path) {
   if (path.empty()) return Status(Code::invalid_argument, Scope::request, "found '', expected the name of a file");
   struct stat found;

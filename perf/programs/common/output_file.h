@@ -1,5 +1,4 @@
-// A file that results go to: a new one, one that is there, or what takes text as it comes (a device, a pipe,
-// /dev/stdout). Errors name it.
+// A file for results: a new file, an existing one, or a stream (a device, a pipe, /dev/stdout). Errors name the file.
 #pragma once
 
 #include <string>
@@ -9,13 +8,13 @@
 
 namespace railweave::perf {
 
-// Whether it could be written now; for before the measuring. Leaves nothing behind.
+// Checks before the measurement that the file could be written. Leaves nothing behind.
 Status check_output_file(const std::string& path);
 
-// A file appears whole or not at all: no reader sees half of it, and what was there stays when it fails.
+// Writes a regular file whole or not at all: no reader sees half of the text, and the old file stays after a failure.
 Status write_output_file(const std::string& path, std::string_view text);
 
-// Whether `path` takes text as it comes, so that there is nothing to replace.
+// Whether `path` is a stream, which takes text as it comes, so that there is no file to replace.
 bool is_stream(const std::string& path);
 
 }  // namespace railweave::perf

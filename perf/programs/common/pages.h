@@ -1,4 +1,4 @@
-// Memory for messages: whole pages, touched when made, so that no page fault is measured.
+// Memory for messages: whole pages, populated when allocated, so that no page fault is measured.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace railweave::perf {
 
 class Pages {
  public:
-  static Result<Pages> allocate(std::size_t bytes);  // at least a page
+  static Result<Pages> allocate(std::size_t bytes);  // at least one page
   Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
   Pages& operator=(Pages&&) = delete;
   ~Pages();
@@ -23,7 +23,8 @@ class Pages {
   std::size_t bytes_;
 };
 
-// What one of several messages in such memory takes, so that the next begins at a page too, or (when small) at a line.
+// Returns the bytes to reserve for one of several messages. The next message then begins at a page too, or at a cache
+// line if it is smaller than a page.
 std::size_t slot_bytes(std::size_t message_bytes);
 
 }  // namespace railweave::perf

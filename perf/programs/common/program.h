@@ -1,4 +1,4 @@
-// main() of a program of two ranks.
+// main() of a program with two ranks.
 #pragma once
 
 #include <exception>
@@ -14,7 +14,7 @@
 
 namespace railweave::perf {
 
-// What the command line asks for cannot be had. Rank 0 writes the results.
+// Checks the request before anything runs. Checks --json only in the process of rank 0, which writes the results.
 template <class Options>
 Status check_request(Options& options, int argc, const char* const* argv) {
   RW_TRY(check_rank_words(std::span(argv, std::size_t(argc))));
@@ -23,12 +23,12 @@ Status check_request(Options& options, int argc, const char* const* argv) {
   return writes ? check_output_file(options.json_path) : Status();
 }
 
-// `Options` have ranks, json_path and a resolve(). `run` gets the control connection and the command line; where rank 1
-// meets several ranks 0, threads call `run`, one for each. Returns the exit status, 2 for a bad command line; what is
-// wrong is on stderr.
+// Parses the command line, connects the ranks and calls `run` with the control connection and the command line.
+// `Options` has ranks, json_path and resolve(). If rank 1 serves several ranks 0, one thread for each calls `run`.
+// Returns the exit status, 2 for an invalid command line. The reason of a failure is on stderr.
 template <class Options>
 int run_program(int argc, char** argv, const std::string& about, void (*add_options)(CLI::App&, Options&),
-                Status (*run)(Rendezvous&, const Options&, const std::vector<std::string>& command)) {
+                Status (*run)(ControlConnection&, const Options&, const std::vector<std::string>& command)) {
   occupy_standard_streams();
   Options options;
   const auto add = [&](CLI::App& app) { add_options(app, options); };
@@ -39,7 +39,7 @@ int run_program(int argc, char** argv, const std::string& about, void (*add_opti
   }
   const std::vector<std::string> command(argv, argv + argc);
   try {
-    const auto body = [&](Rendezvous& rendezvous) { return run(rendezvous, options, command); };
+    const auto body = [&](ControlConnection& control) { return run(control, options, command); };
     return status_of_output(run_rank(options.ranks, body));
   } catch (const std::exception& e) {  // out of memory, mostly
     say(stderr, "ended by {}\n", e.what());

@@ -68,7 +68,8 @@ Result<std::vector<RailAddress>> find_rails(std::string list) {
       if (format_address(rail.address) == entry) chosen.back().label = entry;
     }
     if (const sockaddr_storage unlisted = parse_address(entry, 0); taken.empty() && unlisted.ss_family != AF_UNSPEC) {
-      chosen.push_back(RailAddress{"", entry, unlisted});  // 127.0.0.2 needs no interface; bind() judges the others
+      chosen.push_back(RailAddress{"", entry, unlisted});  // 127.0.0.2 belongs to no interface's list; bind() checks
+                                                           // such addresses
     } else if (taken.empty()) {
       return Status(Code::invalid_argument, Scope::engine,
                     "no interface or address '" + entry + "' that is up; there are:" + names_of(usable));

@@ -23,7 +23,7 @@ int report(int rank, const Status& status) {
   return 1;
 }
 
-int run_forked(const std::function<Status(Rendezvous&)>& body) {
+int run_forked(const std::function<Status(ControlConnection&)>& body) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return report(0, system_error(Scope::engine, "socketpair"));
@@ -33,16 +33,16 @@ int run_forked(const std::function<Status(Rendezvous&)>& body) {
   const pid_t child = ::fork();
   if (child < 0) return report(0, system_error(Scope::engine, "fork"));
   if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a rank 1 without its rank 0 would wait for nothing
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // rank 1 must not outlive rank 0
     mine.reset();
-    Rendezvous rendezvous(1, std::move(other));
-    return report(1, body(rendezvous));
+    ControlConnection control(1, std::move(other));
+    return report(1, body(control));
   }
   other.reset();
   int mine_failed = 0;
   {
-    Rendezvous rendezvous(0, std::move(mine));
-    mine_failed = report(0, body(rendezvous));
+    ControlConnection control(0, std::move(mine));
+    mine_failed = report(0, body(control));
   }
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -51,24 +51,25 @@ int run_forked(const std::function<Status(Rendezvous&)>& body) {
   return mine_failed != 0 || child_failed ? 1 : 0;
 }
 
-Status run_at(const RankOptions& options, const RendezvousPlace& place,
-              const std::function<Status(Rendezvous&)>& body) {
+Status run_at(const RankOptions& options, const HostPort& place,
+              const std::function<Status(ControlConnection&)>& body) {
   const auto patience = Nanos(std::int64_t(options.patience_s * 1e9));
-  RW_ASSIGN_OR_RETURN(Rendezvous rendezvous, Rendezvous::meet(options.rank, place.address, place.port, patience));
-  return body(rendezvous);
+  RW_ASSIGN_OR_RETURN(ControlConnection control,
+                      ControlConnection::meet(options.rank, place.address, place.port, patience));
+  return body(control);
 }
 
-// An exception of a thread is thrown here, once all threads have ended.
-int run_in_threads(const RankOptions& options, const std::function<Status(Rendezvous&)>& body) {
+// Rethrows an exception of a thread once all threads have ended.
+int run_in_threads(const RankOptions& options, const std::function<Status(ControlConnection&)>& body) {
   std::vector<std::future<Status>> runs;
-  for (const RendezvousPlace& place : options.places) {
+  for (const HostPort& place : options.places) {
     runs.push_back(std::async(std::launch::async, [&] { return run_at(options, place, body); }));
   }
   int exit_status = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Status status = runs[i].get();
     if (status.ok()) continue;
-    const RendezvousPlace& place = options.places[i];
+    const HostPort& place = options.places[i];
     say(stderr, "rank {} of {} port {}: {}\n", options.rank, place.address, place.port, status.message());
     exit_status = 1;
   }
@@ -115,7 +116,7 @@ Status check_rank_words(std::span<const char* const> words) {
   return check_not_beside("--local", kTold, words);
 }
 
-int run_rank(const RankOptions& options, const std::function<Status(Rendezvous&)>& body) {
+int run_rank(const RankOptions& options, const std::function<Status(ControlConnection&)>& body) {
   if (options.local) return run_forked(body);
   if (const Status status = check(options); !status.ok()) return report(std::max(options.rank, 0), status);
   if (!options.places.empty()) return run_in_threads(options, body);

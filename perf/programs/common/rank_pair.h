@@ -1,5 +1,5 @@
-// Two processes, ranks 0 and 1, of one perf program: started by the lab (or any launcher) and found through the
-// environment, or forked here. One process may be rank 1 of several ranks 0.
+// Two processes, ranks 0 and 1, of one perf program. The lab or another launcher starts them and describes them in the
+// environment, or this process forks rank 1. One process may be rank 1 for several ranks 0.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "common/meeting_places.h"
-#include "common/rendezvous.h"
+#include "common/control_connection.h"
+#include "common/host_ports.h"
 
 namespace CLI {
 class App;
@@ -24,20 +24,20 @@ struct RankOptions {
   std::string master_address;
   std::uint16_t master_port = 0;
   double patience_s = 30;
-  // rank 1: meets a rank 0 at each of them; empty: at the master's address and port
-  std::vector<RendezvousPlace> places;
+  // rank 1 only: where to connect to each rank 0; empty: the master's address and port
+  std::vector<HostPort> places;
 };
 
-// --local, --patience, and --rank, --world-size, --master-addr, --master-port with RANK, WORLD_SIZE, MASTER_ADDR,
-// MASTER_PORT.
+// Adds --local, --patience, and --rank, --world-size, --master-addr, --master-port with their defaults from RANK,
+// WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 void add_rank_options(CLI::App& app, RankOptions& options);
 
-// Errors: --local among the words of a command line, and what says which rank this is.
+// Errors: invalid_argument when the command line has --local together with an option that names this rank.
 Status check_rank_words(std::span<const char* const> words);
 
-// Meets the other rank and runs `body` with the control connection; with `local` forks rank 1 first (no thread may run
-// yet) and waits for it; with `places` meets the rank 0 of each, and calls `body` in a thread for each. A thread that
-// fails does not end the others. Returns the process's exit status: 1 when a rank failed, its reason on stderr.
-int run_rank(const RankOptions& options, const std::function<Status(Rendezvous&)>& body);
+// Connects to the other rank and calls `body` with the control connection. With `local`, forks rank 1 first and waits
+// for it; no other thread may run yet. With `places`, connects to each rank 0 and calls `body` in one thread for each;
+// a thread that fails does not end the others. Returns the exit status: 1 if a rank failed, with its reason on stderr.
+int run_rank(const RankOptions& options, const std::function<Status(ControlConnection&)>& body);
 
 }  // namespace railweave::perf

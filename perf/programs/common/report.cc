@@ -18,7 +18,7 @@ using nlohmann::json;
 
 double gbps(double bytes, double seconds) { return seconds > 0 ? bytes * 8 / seconds / 1e9 : 0; }
 
-// Moves the flows of both ranks into the result, with what follows from them.
+// Moves the flows of both ranks into the result and adds the rate of the slowest one.
 void lift_flows(json& result, json& rank0, json& rank1) {
   json flows = json::array();
   double slowest = 0;

@@ -9,7 +9,7 @@ namespace {
 
 double seconds(Nanos t) { return double(t.count()) / 1e9; }
 
-// Names that carried anything in the block.
+// Interfaces that carried any bytes in the block.
 std::vector<std::string> busy_names(const CountersByName& difference) {
   std::vector<std::string> names;
   for (const auto& [name, counters] : difference) {

@@ -1,7 +1,7 @@
-// The timed part of a run, as one rank sees it: when it begins and ends, what was moved in between, what it cost, and
-// how it went over time. The load does not pause at its edges.
+// The timed part of a run on one rank: when it begins and ends, what was moved, what that cost, and the course over
+// time. The load does not pause at the edges of the block.
 //
-// Driven by the main loop, one tick() per pass: no thread of its own, so that it costs next to nothing. One thread.
+// Threads: one. The main loop calls tick() once a pass. The block has no thread of its own, so measuring costs little.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace railweave::perf {
 
 // Counters of the main loop; they only grow.
 struct Totals {
-  std::uint64_t sent_bytes = 0, received_bytes = 0;  // payload, of whole messages where there are messages
+  std::uint64_t sent_bytes = 0, received_bytes = 0;  // payload; of whole messages where the load has messages
   std::uint64_t sent_messages = 0, received_messages = 0;
   std::uint64_t passes = 0, idle_passes = 0, sleeps = 0;  // idle: a pass that moved nothing
 };
 Totals operator-(const Totals& later, const Totals& earlier);
 
-// Senders go on this long after their block, so that the receivers' blocks end under load too.
+// Senders continue this long after their block, so that the receivers' blocks end under load too.
 constexpr Nanos kTail = std::chrono::milliseconds(50);
 
 struct BlockPlan {
@@ -37,9 +37,9 @@ class TimedBlock {
 
   TimedBlock(const BlockPlan& plan, InterfaceSampler interfaces);
 
-  // The warm-up begins.
+  // Begins the warm-up.
   void start(TimePoint now) { next_poll_ = begin_at_ = now + plan_.warmup; }
-  // Tells when an edge was crossed, so that the caller can note its own counters.
+  // Returns the edge that this call crossed, so that the caller can note its own counters.
   Edge tick(TimePoint now, const Totals& totals) {
     if (now < next_poll_) [[likely]]
       return Edge::none;
@@ -53,7 +53,7 @@ class TimedBlock {
   Nanos length() const { return ended_ - begun_; }
   Totals moved() const { return totals_after_ - totals_before_; }
 
-  // One entry of "ranks" (docs/internals/perf.md). REQUIRES: ended().
+  // Makes one entry of "ranks" (docs/internals/perf.md). REQUIRES: ended().
   nlohmann::json to_json(int rank) const;
 
  private:

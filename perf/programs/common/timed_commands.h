@@ -1,4 +1,4 @@
-// Commands to run in the middle of a timed block (--at 2.5:"tc qdisc change ..."), without holding up the load.
+// Runs commands in the middle of a timed block (--at 2.5:"tc qdisc change ...") without holding up the load.
 #pragma once
 
 #include <sys/types.h>
@@ -14,19 +14,19 @@ namespace railweave::perf {
 
 class TimedCommands {
  public:
-  // Each "SECONDS:COMMAND". Errors: invalid_argument.
+  // Each text is "SECONDS:COMMAND". Errors: invalid_argument.
   static Result<TimedCommands> parse(const std::vector<std::string>& texts);
 
-  // Starts (by /bin/sh -c) those that are due; never waits.
+  // Starts the commands that are due (by /bin/sh -c). Never waits.
   void tick(Nanos since_block_began);
-  // Waits for those that run. [{"t_s", "command", "exit"}], exit -1 when killed or not started.
+  // Waits for the commands that run. Returns [{"t_s", "command", "exit"}]; exit is -1 if killed or not started.
   nlohmann::json finish();
 
  private:
   struct Command {
     Nanos due;
     std::string text;
-    pid_t child = 0;  // 0: not started
+    pid_t child = 0;  // 0: not started; -1: could not be started
     Nanos started{0};
   };
   std::vector<Command> commands_;  // earliest first

@@ -1,4 +1,4 @@
-// What CLI11's own validators let pass. Each says what was found and what was expected.
+// Validators that are stricter than CLI11's own. Each error says what was found and what was expected.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,7 +10,7 @@
 
 namespace railweave::perf {
 
-// All of `text`.
+// Parses `text` completely.
 template <class Number>
 bool parse_whole(const std::string& text, Number& value) {
   const char* const end = text.data() + text.size();
@@ -18,7 +18,7 @@ bool parse_whole(const std::string& text, Number& value) {
   return error == std::errc() && rest == end;
 }
 
-// CLI::Range lets nan pass.
+// Unlike CLI::Range, refuses nan.
 inline CLI::Validator number_between(double least, double most) {
   const auto check = [least, most](std::string& text) {
     double value = 0;
@@ -28,7 +28,7 @@ inline CLI::Validator number_between(double least, double most) {
   return CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
-// Takes a whole number of 64 bits. CLI11 itself makes a great one of -1.
+// Takes a whole number of 64 bits. CLI11 itself turns -1 into a large number.
 inline CLI::Validator whole_number() {
   const auto check = [](std::string& text) {
     std::uint64_t value = 0;

@@ -68,7 +68,7 @@ void Admission::happen(std::uint32_t, std::size_t) {
   if (changed) user_.live_changed(member_);
 }
 
-// After everything that may have held something, or made something live.
+// Call after anything that may have held an operation or made one live.
 void Admission::plan_turn_and_note_live() {
   if (scheduler_.off()) return;
   if (scheduler_.held() > 0 && !asks_again_) {

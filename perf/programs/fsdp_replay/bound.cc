@@ -11,16 +11,16 @@ Nanos bound_of(const Trace& trace, const Ring& ring) {
   const auto on_wire = [&](std::size_t operation) {
     return ring.on_wire(ring.bytes_moved(program.operations[operation].bytes));
   };
-  // The order of the acts is that in which computing wants what is gathered.
+  // Gathers are in the order in which computing needs them.
   Nanos gathered{}, computed{};
-  std::vector<Nanos> made;  // by piece: when its gradient is
+  std::vector<Nanos> made;  // by piece: when its gradient is ready
   for (std::size_t i = 0; i < program.pieces.size(); ++i) {
     const StepProgram::StepPiece& piece = program.pieces[i];
     if (program.gathers_for(i)) gathered += on_wire(piece.gather);
     computed = std::max(computed, gathered) + piece.duration;
     made.push_back(computed);
   }
-  // Gathers leave no gap: reductions come behind the last of them.
+  // Gathers leave no gap on the wire, so reductions follow the last gather.
   Nanos wire = gathered;
   for (std::size_t operation = 0; operation < program.operations.size(); ++operation) {
     if (program.operations[operation].kind != StepProgram::Kind::reduce) continue;

@@ -1,4 +1,4 @@
-// How short a step could be on one wire: the longest path through its graph (docs/guide/replay.md, "The bound").
+// A lower bound of a step's time on one wire: the longest path through its graph (docs/guide/replay.md, "The bound").
 #pragma once
 
 #include "fsdp_replay/network.h"
@@ -7,8 +7,7 @@
 
 namespace railweave::perf::fsdp_replay {
 
-// The bound of a step that check_length_to_bound() takes. The members and the rate of `ring` count, its latency does
-// not.
+// Uses the members and the rate of `ring`, not its latency. REQUIRES: check_length_to_bound() accepts the step.
 Nanos bound_of(const Trace& trace, const Ring& ring);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -1,4 +1,4 @@
-// Virtual time: what happens, in order; at one moment, in the order in which it was planned.
+// Virtual time: events in order of time, and those of one moment in the order in which they were scheduled.
 #pragma once
 
 #include <cassert>
@@ -22,12 +22,12 @@ class EventHandler {
 class EventQueue {
  public:
   TimePoint now() const { return now_; }
-  // `handler` outlives it. REQUIRES: delay >= 0.
+  // `handler` must outlive the queue. REQUIRES: delay >= 0.
   void after(Nanos delay, EventHandler& handler, std::uint32_t what, std::size_t which) {
     assert(delay >= Nanos(0));
     events_.push({now_ + delay, ++planned_, &handler, which, what});
   }
-  // False: nothing is left to happen.
+  // Runs the next event. Returns false if none is left.
   bool step() {
     if (events_.empty()) return false;
     const Event event = events_.top();
@@ -44,7 +44,7 @@ class EventQueue {
     EventHandler* handler;
     std::size_t which;
     std::uint32_t what;
-    bool operator<(const Event& other) const {  // the next is the greatest
+    bool operator<(const Event& other) const {  // the next event is the greatest
       return at != other.at ? at > other.at : order > other.order;
     }
   };

@@ -8,8 +8,8 @@
 namespace railweave::perf::fsdp_replay {
 namespace {
 
-constexpr double kNothing = 0.5;            // bytes: what sums of shares leave of an operation by rounding is less
-constexpr double kLeastBytesPerSecond = 1;  // of a link that may be shared out
+constexpr double kNothing = 0.5;            // bytes; more than the rounding of shares leaves of an operation
+constexpr double kLeastBytesPerSecond = 1;  // least rate of a link that is still shared out
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void FluidNetwork::issue(std::size_t, std::size_t operation) {
   share();
 }
 
-// Bytes of a step, at least 1: an operation of nothing has the latency of its steps, too.
+// Returns the bytes of a step, at least 1: an empty operation also takes the latency of its steps.
 double FluidNetwork::step_bytes(std::size_t operation) const {
   return std::max(1.0, ring_.step_bytes(program_.operations[operation].bytes));
 }
@@ -34,14 +34,15 @@ void FluidNetwork::before_turn(std::size_t) {
   share();
 }
 
-// Who was moving has posted a step, which goes on: it moves again in no time, so its line keeps its turn.
+// An operation that was moving has posted a step, which continues. The operation moves again at once, so its queue
+// keeps its turn.
 void FluidNetwork::live_changed(std::size_t) {
   for (const Flow& flow : flows_)
     if (flow.bytes_per_s > 0) admission_.moved(flow.operation);
   share();
 }
 
-// Up to now, at the rates since the last time.
+// Advances all flows to the present at their rates since the last call.
 void FluidNetwork::progress() {
   const double seconds = in_seconds(events_.now() - progressed_);
   progressed_ = events_.now();
@@ -52,7 +53,7 @@ void FluidNetwork::progress() {
   }
 }
 
-// New rates, and when they will change by themselves.
+// Sets new rates, and schedules the moment at which they change next.
 void FluidNetwork::share() {
   Ahead ahead;
   for (const Priority priority : {Priority::urgent, Priority::normal, Priority::bulk})
@@ -67,9 +68,10 @@ void FluidNetwork::share() {
   if (seconds >= 0) events_.after(Nanos(std::int64_t(std::ceil(seconds * 1e9))), *this, kChanges, plan_);
 }
 
-// The older operation first. One alone sends a step and waits for its latency; whoever is behind sends in these pauses.
-// All members keep the same time, so its step begins with a pause: it goes on once in so many of the cycles ahead, or
-// as it would alone.
+// Serves the older operation first. An operation alone sends a step and then pauses for the step's latency; later
+// operations send in these pauses. All members keep the same time, so a later step begins with a pause. That step takes
+// as many cycles of the earlier operations as it needs pauses, or its own time with the interruptions if that is
+// longer.
 void FluidNetwork::share_of_priority(Priority priority, Ahead& ahead) {
   std::vector<Flow*> live;
   for (Flow& flow : flows_) {
@@ -102,7 +104,7 @@ void FluidNetwork::happen(std::uint32_t what, std::size_t which) {
   const auto over = std::stable_partition(flows_.begin(), flows_.end(), goes_on);
   for (auto flow = over; flow != flows_.end(); ++flow) {
     admission_.finish(flow->operation);
-    // Told from outside: whoever hears of it issues more.
+    // Runs as an event of its own, since the user may issue more operations in ended().
     events_.after(Nanos(0), *this, kEnded, flow->operation);
   }
   flows_.erase(over, flows_.end());

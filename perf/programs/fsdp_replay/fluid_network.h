@@ -1,4 +1,5 @@
-// One member that stands for all: its operations progress at rates, which change only when what is live does.
+// One member that represents all. Its operations progress at rates that change only when the set of live operations
+// does.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@ namespace railweave::perf::fsdp_replay {
 
 class FluidNetwork final : public Network, public Admission::User, public EventHandler {
  public:
-  // What is referred to outlives it.
+  // `events`, `program` and `user` must outlive the object.
   FluidNetwork(EventQueue& events, const StepProgram& program, const Ring& ring, const Admission::Options& admission,
                Network::User& user);
 
@@ -29,10 +30,10 @@ class FluidNetwork final : public Network, public Admission::User, public EventH
     double bytes_per_s = 0;
   };
 
-  // Operations that are served before another.
+  // Use of the link by operations that are served earlier.
   struct Ahead {
-    double busy = 0;     // share of the time in which they use the link
-    double cycle_s = 0;  // from one step's beginning to the next, of the slowest; 0: there are none
+    double busy = 0;     // share of the time in which these operations use the link
+    double cycle_s = 0;  // of the slowest: from the beginning of one step to the next; 0: no such operation
   };
 
   double step_bytes(std::size_t operation) const;
@@ -47,7 +48,7 @@ class FluidNetwork final : public Network, public Admission::User, public EventH
   Admission admission_;
   std::vector<Flow> flows_;  // issued and not over
   TimePoint progressed_{};
-  std::size_t plan_ = 0;  // the last event that counts
+  std::size_t plan_ = 0;  // number of the only valid kChanges event
 };
 
 }  // namespace railweave::perf::fsdp_replay

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDeepest = 100;  // no file of ours has more than ten; to write one out takes stack for each
+constexpr int kDeepest = 100;  // brackets; our files have at most ten levels, and writing takes stack for each
 
 std::string shortened(const json& value) {
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -127,7 +127,7 @@ Result<json> parse_json(const std::string& text, const std::string& where) {
     if (too_deep) return wrong_argument(fmt::format("{}: found more than {} levels of brackets", where, kDeepest));
     return document;
   } catch (const json::out_of_range& error) {
-    const std::string_view told = error.what();  // after the name of the error
+    const std::string_view told = error.what();  // the text behind the error's name
     return wrong_argument(fmt::format("{}: {}", where, told.substr(told.find(' ') + 1)));
   } catch (const json::parse_error& error) {
     const auto place = text.begin() + std::ptrdiff_t(std::min(error.byte, text.size()));

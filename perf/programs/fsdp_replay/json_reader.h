@@ -1,4 +1,4 @@
-// Values of a JSON document that a person wrote. Every error says where it looked, what it found and what it expected.
+// Reads values of a hand-written JSON document. Every error says where, what was found and what was expected.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace railweave::perf::fsdp_replay {
 
-// An object. Lives no longer than the document. `where` names it in errors: "step.json: layers[3]".
+// A JSON object. REQUIRES: the document outlives the reader. `where` names the object in errors: "step.json:
+// layers[3]".
 class JsonReader {
  public:
   static constexpr double kBytesMost = 1ull << 50, kSecondsMost = 1e5;
@@ -21,10 +22,10 @@ class JsonReader {
   static Result<JsonReader> of(const nlohmann::json& value, std::string where);
 
   bool has(const char* key) const { return value_->contains(key); }
-  // Nothing else than these keys may be there: a key that is misspelt is no default.
+  // Refuses any other key, so that a misspelt key does not silently mean the default.
   Status only(std::initializer_list<const char*> keys) const;
   Result<double> number(const char* key, double least, double most) const;
-  // 8e9 is one, 8.9 is none; most: up to 2^53
+  // Takes 8e9 and refuses 8.9. `most` is at most 2^53.
   Result<std::int64_t> whole(const char* key, double least, double most) const;
   Result<std::size_t> bytes(const char* key) const;  // from 0 to kBytesMost
   Result<Nanos> seconds(const char* key) const;      // from 0 to kSecondsMost
@@ -34,7 +35,7 @@ class JsonReader {
   Result<JsonReader> object(const char* key) const;
   Result<std::vector<JsonReader>> objects(const char* key) const;  // a list of at least one
   std::vector<std::string> keys() const;
-  // invalid_argument, saying what was found at `key`.
+  // Returns invalid_argument with the value that was found at `key`.
   Status wrong(const std::string& key, const std::string& expected) const;
 
  private:
@@ -44,8 +45,8 @@ class JsonReader {
   std::string where_;
 };
 
-// Errors: system, for what cannot be read; invalid_argument, for a folder, what is no JSON (with its line), and what is
-// deeper than any of ours.
+// Errors: system if the file cannot be read; invalid_argument for a folder, for text that is no JSON (with its line),
+// and for nesting that no file of ours needs.
 Result<nlohmann::json> read_json(const std::string& path);
 Result<nlohmann::json> parse_json(const std::string& text, const std::string& where);
 

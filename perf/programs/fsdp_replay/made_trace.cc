@@ -13,7 +13,7 @@ Result<Trace> make_trace(const std::string& name, const ModelShape& model, doubl
   trace.name = name;
   double all_parameters = 0;
   for (const ModelShape::Unit& unit : model.units) {
-    // Each token meets every parameter in one multiplication and one addition, and each other token twice.
+    // Each token takes one multiplication and one addition per parameter, and two of each per other token.
     const double per_token = 2 * unit.parameters + 4 * model.sequence * unit.attention_width;
     const double forward_s = unit.computes ? per_token * model.sequence * batch / model.flops : 0;
     Layer layer;

@@ -1,4 +1,4 @@
-// Traces made from shapes of models, where nobody has recorded one.
+// Makes traces from shapes of models for which no recording exists.
 #pragma once
 
 #include "fsdp_replay/parameters.h"
@@ -7,8 +7,8 @@
 
 namespace railweave::perf::fsdp_replay {
 
-// `batch` samples a device; state is sharded over all ranks of `hosts`. Errors: invalid_argument, for a device that
-// holds more than a trace may say.
+// `batch`: samples a device. State is sharded over all ranks of `hosts`. Errors: invalid_argument if a device would
+// hold more than a trace may say.
 Result<Trace> make_trace(const std::string& name, const ModelShape& model, double batch, int hosts,
                          const Parameters& parameters);
 

@@ -1,4 +1,4 @@
-// fsdp_replay: steps of FSDP through the scheduler, in virtual time.
+// fsdp_replay: replays steps of FSDP through the scheduler in virtual time.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,8 @@ using nlohmann::json;
 
 double ms(Nanos time) { return double(time.count()) / 1e6; }
 
-// How much longer than the shortest of the other policies each took at worst. `steps_ms`: of one trace, by policy.
+// Notes for each policy the worst ratio of its step to the shortest step of the other policies. `steps_ms`: of one
+// trace, by policy.
 void note_worst(json& worst, const std::vector<std::string>& policies, const std::vector<double>& steps_ms) {
   for (std::size_t p = 0; p < policies.size(); ++p) {
     double best = std::numeric_limits<double>::infinity();
@@ -63,7 +64,7 @@ void show_bounds(const std::vector<Step>& steps, const Parameters& parameters, j
   }
 }
 
-// `worst`: as note_worst()'s, of each limiter alone.
+// `worst`: as for note_worst(), within each limiter.
 Status play(const std::vector<Step>& steps, const Options& options, const Parameters& parameters, json& results,
             json& worst) {
   say("{:<20} {:>5} {:>8} {:>13} {:>15} {:>10} {:>10} {:>9} {:>10} {:>6} {:>7} {:>6}\n", "trace", "hosts", "mode",

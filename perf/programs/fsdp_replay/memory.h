@@ -1,4 +1,4 @@
-// The device's memory, counted: no addresses, so no fragments.
+// Counts the device's memory in bytes. Has no addresses, so no fragmentation.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Memory {
     most_ = std::max(most_, used_);
     return true;
   }
-  // REQUIRES: allocated.
+  // REQUIRES: `bytes` are allocated.
   void free(std::size_t bytes) {
     assert(bytes <= used_);
     used_ -= bytes;

@@ -12,7 +12,7 @@
 namespace railweave::perf::fsdp_replay {
 namespace {
 
-constexpr double kLeastGbps = 1e-6;  // 125 bytes a second: the fluid network shares out no less than one
+constexpr double kLeastGbps = 1e-6;  // 125 bytes a second: the fluid network shares out at least one
 
 constexpr std::string_view kPlays[] = {"--policy", "--limiter", "--one-line", "--mode"};
 

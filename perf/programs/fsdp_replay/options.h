@@ -20,17 +20,17 @@ namespace railweave::perf::fsdp_replay {
 struct Options {
   std::vector<std::string> traces, models, policy_texts{"off"}, limiter_texts{"none"};
   std::vector<int> hosts{8};
-  int random = 0;        // traces
-  double batch = 0;      // 0: the model's own
+  int random = 0;        // number of random traces
+  double batch = 0;      // samples a device; 0: the model's own
   double wire_gbps = 0;  // 0: the parameter file's
   std::string mode_text = "auto", parameters_path = "perf/programs/fsdp_replay/parameters.json", json_path,
               written_trace;
   bool one_line = false, bound = false, published = false;
 
-  // From their texts.
+  // Parsed from the texts by resolve().
   std::vector<collectives::Policy> policies;
   std::vector<LimiterKind> limiters;
-  std::optional<Mode> mode;  // none: by the number of hosts
+  std::optional<Mode> mode;  // none: chosen by the number of hosts
 
   // Errors: invalid_argument, naming the option.
   Status resolve();
@@ -38,7 +38,7 @@ struct Options {
 
 void add_options(CLI::App& app, Options& options);
 
-// Errors: invalid_argument, when a word is an option that another one makes mean nothing.
+// Errors: invalid_argument when another option makes an option of `words` meaningless.
 Status check_option_words(std::span<const char* const> words);
 
 }  // namespace railweave::perf::fsdp_replay

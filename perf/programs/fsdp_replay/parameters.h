@@ -1,4 +1,4 @@
-// The parameter file: values of machines with unit and source, models and what was published with their sources
+// The parameter file: values of machines with unit and source, models, and published figures with their sources
 // (docs/guide/replay.md).
 #pragma once
 
@@ -23,12 +23,12 @@ struct ModelShape {
   };
   std::vector<Unit> units;         // in the order of forward
   double sequence = 0, batch = 0;  // of a device
-  bool recompute = false;          // in backward
+  bool recompute = false;          // activations are recomputed in backward
   double flops = 0;                // a second, of a device
   double activation_bytes_per_sample = 0;
 };
 
-// What was published of FSDP's limiters.
+// Published figures about FSDP's limiters.
 struct PublishedScaling {
   struct Case {
     std::string name, published;
@@ -43,7 +43,7 @@ struct PublishedScaling {
 struct PublishedBound {
   double parameters = 0;
   int units = 1, hosts = 2;
-  double compute_share = 1;  // of the time that communication takes alone
+  double compute_share = 1;  // share of the time that communication takes alone
   std::string published;
 };
 
@@ -62,8 +62,8 @@ struct Parameters {
   PublishedBound communication_bound;
 };
 
-// Errors: invalid_argument, naming the file and the key (a value, a model or published figures without a source are
-// wrong); system, for a file that cannot be read.
+// Errors: invalid_argument, naming the file and the key (a value, model or published figure without a source is an
+// error); system if the file cannot be read.
 Result<Parameters> read_parameters(const std::string& path);
 
 }  // namespace railweave::perf::fsdp_replay

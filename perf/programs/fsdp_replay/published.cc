@@ -10,7 +10,8 @@
 namespace railweave::perf::fsdp_replay {
 namespace {
 
-// The state of the many hosts' run is kept on the one: with its own share, eight devices would not hold the model.
+// The one host keeps the state share of the many hosts' run. With its own share, eight devices would not hold the
+// model.
 Result<Comparison> compare_scaling(const PublishedScaling::Case& one, const Parameters& parameters) {
   const std::string& model = parameters.scaling.model;
   Comparison made;
@@ -36,7 +37,7 @@ Result<Trace> communication_bound_trace(const PublishedBound& bound, const Ring&
   layer.gather_bytes = std::size_t(bound.parameters * parameters.bytes_per_parameter / bound.units);
   layer.reduce_bytes = layer.gather_bytes;
   trace.layers.assign(std::size_t(bound.units), layer);
-  RW_TRY(check_length_to_play(trace, ring, parameters));  // before times are made of it
+  RW_TRY(check_length_to_play(trace, ring, parameters));  // before times are computed from the trace
   // Two gathers and a reduction; backward computes twice as long as forward.
   const double computing_s = bound.compute_share * 3 * in_seconds(ring.alone(layer.gather_bytes));
   for (std::size_t i = 0; i < trace.layers.size(); ++i) {

@@ -1,4 +1,4 @@
-// The figures published of FSDP's limiters, beside what the replay makes of them (docs/guide/replay.md).
+// Compares published figures about FSDP's limiters with the replay's (docs/guide/replay.md).
 #pragma once
 
 #include <string>
@@ -12,17 +12,18 @@ namespace railweave::perf::fsdp_replay {
 struct Comparison {
   std::string name, published, replayed;
   int hosts = 1;
-  double batch = 0;  // 0: none
-  double value = 0;  // what `replayed` says, as a share
+  double batch = 0;  // 0: no batch
+  double value = 0;  // the replayed figure as a share
   Outcome outcome;
   Trace trace;
 };
 
-// On one NCCL communicator: operations in the order of issue, one at a time.
+// Models one NCCL communicator: operations in the order of issue, one at a time.
 Setting as_nccl(const Ring& ring, LimiterKind limiter);
 
-// Scaling: the time of a step on one host over that on many, with the same limiter and batch. Then the
-// communication-bound model: how much longer a step takes with each limiter. Errors: make_trace()'s and replay()'s.
+// Compares scaling: a step's time on one host over its time on many, with the same limiter and batch. Then compares the
+// communication-bound model: how much longer a step takes with each limiter. Errors: those of make_trace() and
+// replay().
 Result<std::vector<Comparison>> compare_published(const Parameters& parameters);
 
 }  // namespace railweave::perf::fsdp_replay

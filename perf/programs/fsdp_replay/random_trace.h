@@ -1,4 +1,4 @@
-// Traces made by chance, to look for steps that a policy is bad at.
+// Makes random traces, to find steps for which a policy is bad.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace railweave::perf::fsdp_replay {
 
-// The same for the same seed (but for the last digits of libms): 3 to 40 layers that gather 64 KiB to 1 GiB, most
-// alike; computing takes a quarter to twenty times what one copy of the gathered bytes over `wire` would, a layer's
-// share half as much more or less.
+// Equal for equal seeds, but for the last digits of different libms. Has 3 to 40 layers that gather 64 KiB to 1 GiB,
+// most of them alike. Computing takes a quarter to twenty times as long as one copy of the gathered bytes over `wire`;
+// a layer's share varies by half.
 Trace random_trace(std::uint64_t seed, Rate wire);
 
 }  // namespace railweave::perf::fsdp_replay

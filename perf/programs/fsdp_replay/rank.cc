@@ -44,7 +44,7 @@ void Rank::happen(std::uint32_t what, std::size_t) {
   }
 }
 
-// Until it waits, is busy launching, or is over.
+// Runs until the thread waits, is busy launching, or is over.
 void Rank::run_thread() {
   while (at_ < program_.acts.size()) {
     const StepProgram::Act& act = program_.acts[at_];
@@ -95,7 +95,7 @@ bool Rank::allocate(std::size_t bytes) {
   return false;
 }
 
-// To the scheduler, in each line's order, what has its data.
+// Hands operations whose data is ready to the scheduler, in each line's order.
 void Rank::hand_over() {
   for (auto& line : lines_) {
     while (!line.empty()) {
@@ -138,7 +138,7 @@ void Rank::ended(std::size_t operation) {
   wake_thread_or_end();
 }
 
-// Once what the thread waits for has come; the step, once nothing is left.
+// Wakes the thread once its wait is over, and ends the step once nothing is left.
 void Rank::wake_thread_or_end() {
   const bool quiet = computed_ == launched_ && unended_ == 0;
   switch (waits_) {
@@ -147,7 +147,7 @@ void Rank::wake_thread_or_end() {
       waits_ = Waits::no;
       return events_.after(options_.wake, *this, kThread, 0);
     case Waits::for_everything:
-      // Gathers ahead of what was launched end, and stay.
+      // Gathers ahead of the launched pieces end, and their memory stays in use.
       if (!quiet) return;
       waits_ = Waits::no;
       tried_again_ = true;

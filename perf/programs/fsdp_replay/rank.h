@@ -1,4 +1,4 @@
-// One rank: a CPU thread that goes through a step's program, and a device that computes what it launches.
+// One rank: a CPU thread that executes a step's program, and a device that computes the launched pieces.
 #pragma once
 
 #include <cstddef>
@@ -24,25 +24,25 @@ class Rank final : public EventHandler {
     bool one_line = false;  // reductions and gathers are issued in one order
   };
 
-  // What is referred to outlives it.
+  // `events`, `program` and `network` must outlive the object.
   Rank(EventQueue& events, const StepProgram& program, const Options& options, Limiter limiter, Memory memory,
        Network& network, std::size_t member);
 
   void start();
-  // The network is done with one that this rank issued.
+  // Call when the network has ended an operation of this rank.
   void ended(std::size_t operation);
 
   bool over() const { return over_; }
-  // "is over", or where its thread is and what it waits for.
+  // Returns "is over", or where the thread is and what it waits for.
   std::string standing() const;
-  // Something was never going to fit.
+  // Whether an allocation failed though all earlier work had ended.
   bool out_of_memory() const { return out_of_memory_; }
   TimePoint ended_at() const { return ended_at_; }
   int failed_allocations() const { return failed_allocations_; }
   const Memory& memory() const { return memory_; }
-  // Leads, by operation. A gather's: the bytes of operations that this rank handed to the scheduler between the gather
-  // and the moment its piece was due to compute. Reductions have none: nobody waits for them. Nor do operations too
-  // small for the scheduler.
+  // Leads, by operation, in bytes. A gather's lead: bytes of operations that this rank handed to the scheduler between
+  // the gather and the moment its piece was due to compute. None for reductions, for which no piece waits, and for
+  // operations too small for the scheduler.
   const std::vector<collectives::Scheduler::Lead>& leads() const { return leads_; }
 
   void happen(std::uint32_t what, std::size_t which) override;
@@ -68,16 +68,16 @@ class Rank final : public EventHandler {
   Network& network_;
   const std::size_t member_;
 
-  std::size_t at_ = 0;  // of the thread's acts
+  std::size_t at_ = 0;  // next act of the thread
   Waits waits_ = Waits::no;
   bool tried_again_ = false;                 // after a failed allocation
-  std::deque<std::size_t> lines_[2];         // operations issued by the thread, not yet by the scheduler
-  std::size_t unended_ = 0;                  // of those issued by the thread
+  std::deque<std::size_t> lines_[2];         // issued by the thread, not yet to the scheduler
+  std::size_t unended_ = 0;                  // issued by the thread and not ended
   std::size_t launched_ = 0, computed_ = 0;  // pieces
   bool computing_ = false;
   std::vector<bool> ended_;         // by operation
-  std::uint64_t issued_bytes_ = 0;  // to the scheduler, of what counts there
-  // issued_bytes_ behind each operation that counts; none: not issued
+  std::uint64_t issued_bytes_ = 0;  // to the scheduler; of operations that it counts
+  // value of issued_bytes_ after each counting operation; none: not issued
   std::vector<std::optional<std::uint64_t>> issued_at_;
   std::vector<collectives::Scheduler::Lead> leads_;
   bool over_ = false, out_of_memory_ = false;

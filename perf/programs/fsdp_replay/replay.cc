@@ -69,7 +69,8 @@ class Play final : public Network::User {
                     in_seconds(events_.now() - TimePoint{}), in_seconds(longest()), ranks_.front()->standing()));
   }
 
-  // What no replay takes: everything one after the other, ten times. check_length_to_play() has seen that it is a time.
+  // Returns a time above any replay's: ten times everything one after the other. check_length_to_play() ensured that
+  // the time fits Nanos.
   Nanos longest() const {
     Nanos all = trace_.computing() + trace_.optimizer + std::chrono::seconds(1);
     for (const auto& operation : program_.operations) all += setting_.ring.alone(operation.bytes);

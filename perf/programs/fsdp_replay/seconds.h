@@ -1,4 +1,4 @@
-// Seconds, as people and JSON have them.
+// Conversions between Nanos and seconds, as people and JSON have them.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace railweave::perf::fsdp_replay {
 
 inline double in_seconds(Nanos time) { return double(time.count()) / 1e9; }
-// What is beyond thirty years is as long: no sum of two is beyond Nanos.
+// Cuts at 1e9 seconds (thirty years), so that the sum of two fits Nanos.
 inline Nanos from_seconds(double seconds) { return Nanos(std::llround(std::min(seconds, 1e9) * 1e9)); }
 
 }  // namespace railweave::perf::fsdp_replay

@@ -33,8 +33,8 @@ void SegmentNetwork::issue(std::size_t member, std::size_t operation) {
   m.unfinished.push_back(operation);
   m.admission->issue(operation);
   begin_steps(member);
-  begin_step(before(member), operation);  // it may have waited for this receive
-  end_if_over(member, operation);         // a ring of one
+  begin_step(before(member), operation);  // the step may have waited for this receive
+  end_if_over(member, operation);         // a ring of one member
 }
 
 void SegmentNetwork::live_changed(std::size_t member) { begin_steps(member); }
@@ -43,7 +43,7 @@ void SegmentNetwork::begin_steps(std::size_t member) {
   for (const std::size_t operation : members_[member].unfinished) begin_step(member, operation);
 }
 
-// A step begins where the one before has arrived; to a member that has issued the operation, too.
+// Begins a step once the previous step has arrived here and the next member has issued the operation.
 void SegmentNetwork::begin_step(std::size_t member, std::size_t operation) {
   Member& m = members_[member];
   Progress& progress = m.operations[operation];
@@ -110,7 +110,7 @@ void SegmentNetwork::end_if_over(std::size_t member, std::size_t operation) {
   std::erase(m.unfinished, operation);
   m.admission->finish(operation);
   begin_steps(member);
-  // Told from outside: whoever hears of it issues more.
+  // Runs as an event of its own, since the user may issue more operations in ended().
   events_.after(Nanos(0), *this, kEnded, member * program_.operations.size() + operation);
 }
 

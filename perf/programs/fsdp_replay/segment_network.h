@@ -1,4 +1,4 @@
-// Every member with its scheduler and its link, which sends segment after segment.
+// A network of all members. Each has a scheduler and a link, which sends segment after segment.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace railweave::perf::fsdp_replay {
 
 class SegmentNetwork final : public Network, public Admission::User, public EventHandler {
  public:
-  // What is referred to outlives it.
+  // `events`, `program` and `user` must outlive the object.
   SegmentNetwork(EventQueue& events, const StepProgram& program, const Ring& ring, const Admission::Options& admission,
                  std::size_t segment_bytes, Network::User& user);
 
@@ -30,14 +30,14 @@ class SegmentNetwork final : public Network, public Admission::User, public Even
     int begun = 0, sent = 0, arrived = 0;  // steps
   };
   struct Message {
-    std::size_t operation = 0, bytes = 0;  // still to be sent
+    std::size_t operation = 0, bytes = 0;  // bytes: still to be sent
   };
   struct Member {
     std::unique_ptr<Admission> admission;
     std::vector<Progress> operations;
     std::vector<std::size_t> unfinished;        // operations issued
-    std::deque<Message> messages[kPriorities];  // one of an operation; the first is being sent
-    int sending_class = -1;                     // of the segment on the wire
+    std::deque<Message> messages[kPriorities];  // one per operation; the first is being sent
+    int sending_class = -1;                     // priority of the segment on the wire; -1: none
     std::size_t sending_bytes = 0;
   };
 

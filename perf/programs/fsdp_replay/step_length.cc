@@ -7,9 +7,9 @@
 namespace railweave::perf::fsdp_replay {
 namespace {
 
-constexpr int kActsPerLayer = 5;  // of the CPU thread at most: two gathers, two pieces, a reduction
+constexpr int kActsPerLayer = 5;  // at most, by the CPU thread: two gathers, two pieces, a reduction
 
-// Everything one after the other.
+// Returns the time of everything one after the other.
 double longest_s(const Trace& trace, const Ring& ring) {
   double seconds = in_seconds(trace.optimizer);
   for (const Layer& layer : trace.layers) {

@@ -8,7 +8,7 @@ namespace {
 using Act = StepProgram::Act;
 
 struct Pass {
-  std::vector<const Layer*> layers;  // in its order
+  std::vector<const Layer*> layers;  // in the order of the pass
   bool backward = false;
   std::size_t prefetch = 0;
 };
@@ -25,7 +25,8 @@ void add(StepProgram& program, const Pass& pass) {
     for (; gathered < std::min(i + pass.prefetch + 1, pass.layers.size()); ++gathered) {
       const Layer& ahead = *pass.layers[gathered];
       const bool again = pass.backward && ahead.kept;
-      const std::size_t forwards = pass.layers.size() - 1 - gathered;  // its piece there, where this is backward
+      const std::size_t forwards = pass.layers.size() - 1 - gathered;  // index of the same layer in forward, if this is
+                                                                       // backward
       program.pieces.push_back({pass.backward ? ahead.backward : ahead.forward,
                                 again ? program.pieces[forwards].gather : program.operations.size(),
                                 pass.backward || !ahead.kept, pass.backward ? ahead.reduce_bytes : 0});

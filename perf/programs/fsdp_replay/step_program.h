@@ -16,27 +16,27 @@ struct StepProgram {
   struct Operation {
     Kind kind = Kind::gather;
     std::size_t bytes = 0;
-    std::size_t piece = 0;  // that needs what is gathered; that makes what is reduced
+    std::size_t piece = 0;  // index of the piece that needs the gathered bytes, or makes the reduced ones
     Priority priority() const { return kind == Kind::gather ? Priority::urgent : Priority::normal; }
   };
-  // One piece of the device's computing. Pieces run in the order of `pieces`.
+  // A piece of the device's computing. Pieces run in the order of `pieces`.
   struct StepPiece {
     Nanos duration{};
-    std::size_t gather = 0;          // operation; of a kept unit's backward that of its forward
-    bool frees = true;               // its unit's parameters are given back as it ends
-    std::size_t gradient_bytes = 0;  // that it makes
+    std::size_t gather = 0;          // index of its operation; a kept unit's backward has that of its forward
+    bool frees = true;               // the unit's parameters are freed at the end
+    std::size_t gradient_bytes = 0;  // bytes of the gradient that the piece makes
   };
   struct Act {
     enum class Kind { issue, launch };
     Kind kind = Kind::issue;
-    std::size_t which = 0;  // operation, or piece
+    std::size_t which = 0;  // index of the operation or piece
   };
   std::vector<Operation> operations;  // in the order of issue
   std::vector<StepPiece> pieces;
   std::vector<Act> acts;
 };
 
-// All-gathers are issued so many units before the one that computes.
+// Issues all-gathers that many units ahead of the unit that computes.
 StepProgram fsdp_step(const Trace& trace, int forward_prefetch, int backward_prefetch);
 
 }  // namespace railweave::perf::fsdp_replay

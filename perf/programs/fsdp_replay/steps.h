@@ -1,4 +1,4 @@
-// The steps that a command line names.
+// The steps that a command line selects.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,9 @@ struct Step {
   int hosts = 1;
 };
 
-// Each trace on each number of hosts; made ones keep their share of the state. Errors: a model that is not there;
-// read_trace()'s, make_trace()'s; of what is to be bounded or played also step_length.h's.
+// Returns each trace on each number of hosts. A model's trace holds the share of the state for that number of hosts.
+// Errors: an unknown model; those of read_trace() and make_trace(); those of step_length.h for steps to bound or to
+// play.
 Result<std::vector<Step>> steps_of(const Options& options, const Parameters& parameters);
 
 }  // namespace railweave::perf::fsdp_replay

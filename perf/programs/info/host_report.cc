@@ -4,8 +4,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/config_table.h"
+#include "base/config_section.h"
 #include "base/error.h"
+#include "collectives/config/config_section.h"
 #include "collectives/schedule/algorithm_choice.h"
 #include "collectives/scheduler/window.h"
 #include "discovery/address_choice.h"
@@ -20,18 +21,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 using discovery::Considered;
 
-// Not by Engine::start(), which would look for rails, and tell of them, once more.
+// Avoids Engine::start(), which would discover rails, and log about them, once more.
 Status try_engine(Config config, const std::vector<Rail>& rails, const std::vector<Device>& devices) {
   config.ports = {};
-  config.stats_dir.clear();  // or it would be one of the processes with an engine
+  config.stats_dir.clear();  // keeps this process off the list of processes with an engine
   return std::make_shared<engine::HostEngine>(config, rails, devices)->start();
 }
 
 Status check(const HostReport& report) {
   RW_TRY(report.survey.status);
   RW_TRY(try_engine(report.config, report.survey.found.taken, report.devices));
-  RW_TRY(collectives::check_algorithm_choice(report.config.algorithms));
-  return collectives::parse_policy(report.config.schedule).status();
+  const auto& choice = report.config.of<collectives::CollectivesConfig>();
+  RW_TRY(collectives::check_algorithm_choice(choice.algorithms));
+  return collectives::parse_policy(choice.schedule).status();
 }
 
 std::string address_text(const Address& address) {
@@ -40,7 +42,7 @@ std::string address_text(const Address& address) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-// The last component names the device: "0000:5e:00.0"; a virtual interface's port is its own name.
+// Returns the last component, which names the device: "0000:5e:00.0". A virtual interface's is its own name.
 std::string short_path(const std::string& path) { return or_dash(path.substr(path.rfind('/') + 1)); }
 
 std::string interfaces_text(const std::vector<Considered>& considered) {
@@ -103,13 +105,13 @@ Json rail_json(const Rail& rail, const RailCondition& condition) {
 
 Json configuration_json(const Config& config) {
   Json settings = Json::object();
-  for (const Setting& setting : config_table()) settings[std::string(setting.name)] = value_text(setting, config);
+  for (const Setting* setting : config_settings()) settings[std::string(setting->name)] = value_text(*setting, config);
   return settings;
 }
 
 }  // namespace
 
-HostReport poll_host(const Config& config) {
+HostReport survey_host(const Config& config) {
   const auto host = discovery::this_host();
   HostReport report{config, discovery::survey_rails(config, *host), {}, {}, {}, {}};
   const std::vector<Rail>& rails = report.survey.found.taken;

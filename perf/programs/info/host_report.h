@@ -1,4 +1,4 @@
-// What discovery makes of this host under the present environment, and whether an engine starts with it.
+// Discovery's result for this host under the present environment, and whether an engine starts with it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,16 +16,16 @@ namespace railweave::info {
 struct HostReport {
   Config config;
   discovery::Survey survey;
-  std::vector<Device> devices;            // empty when there are no rails
+  std::vector<Device> devices;            // empty if there are no rails
   std::vector<RailCondition> conditions;  // by rail
   std::optional<std::int64_t> tcp_mtu_probing;
-  // the survey's; else why no engine starts, or why collectives refuse the settings that they alone read
+  // the survey's; else the reason why no engine starts, or why collectives refuse their own settings
   Status status;
 };
 
-// Blocks while links come up (discovery/rails.h). Starts an engine for a moment: what it refuses, it says itself.
-// RAILWEAVE_PORTS is not tried: the port may be the last that a process of a starting job finds.
-HostReport poll_host(const Config& config);
+// Blocks while links come up (discovery/rails.h). Starts an engine for a moment to learn whether it refuses the
+// settings. Does not try RAILWEAVE_PORTS: the port may be the last that a process of a starting job finds.
+HostReport survey_host(const Config& config);
 
 std::string host_text(const HostReport& report);
 // {"interfaces", "rails", "devices", "tcp_mtu_probing", "configuration", "error"}; "error" is null or a message.

@@ -1,16 +1,18 @@
-// railweave-info: what Railweave found on this host and why, or what a running process is doing.
+// railweave-info: shows what Railweave found on this host and why, or what a running process is doing.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "collectives/config/config_section.h"
 #include "common/console.h"
 #include "common/validators.h"
 #include "engine/stats/stats_client.h"
 #include "info/host_report.h"
 #include "info/process_report.h"
 #include "info/watch.h"
+#include "torch_ext/config/config_section.h"
 
 namespace railweave::info {
 namespace {
@@ -27,7 +29,7 @@ struct Options {
 };
 
 Status show_host(const Config& config, const Options& options) {
-  const HostReport report = poll_host(config);
+  const HostReport report = survey_host(config);
   if (options.json) {
     perf::say("{}\n", json_text(host_json(report), 2));
   } else {
@@ -51,6 +53,8 @@ Status show_process(const Options& options) {
 }
 
 Status run(Options options) {
+  collectives::register_config();
+  torch_ext::register_config();
   RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
   if (options.stats_dir.empty()) options.stats_dir = config.stats_dir;
   return options.pid > 0 ? show_process(options) : show_host(config, options);

@@ -1,4 +1,4 @@
-// Which running processes have an engine, and where to ask them.
+// Finds the running processes with an engine and their statistics sockets.
 #pragma once
 
 #include <sys/types.h>
@@ -10,20 +10,20 @@
 namespace railweave::info {
 
 struct RunningEngine {
-  std::string path;     // of its statistics socket
-  pid_t pid = 0;        // as this process sees it; 0: in a pid namespace out of sight
-  int pid_in_name = 0;  // as it sees itself
-  std::string command;  // of /proc/<pid>/comm; empty when that cannot be read
+  std::string path;     // of the statistics socket
+  pid_t pid = 0;        // as this process sees it; 0: in a pid namespace that is not visible here
+  int pid_in_name = 0;  // as the process itself sees it
+  std::string command;  // from /proc/<pid>/comm; empty if that cannot be read
 };
 
-// Those of `dir` that listen and let us in, by pid.
+// Returns the engines of `dir` that listen and admit this user, by pid.
 std::vector<RunningEngine> running_engines(const std::string& dir);
 
-// Those of process `pid`, one or more. pid namespaces repeat pids, so what counts is who the kernel says listens, not
-// the socket's name. Errors: invalid_argument; the message lists the processes that have an engine.
+// Returns the engines of process `pid`, one or more. Pid namespaces repeat pids, so the kernel's peer credentials
+// count, not the socket's name. Errors: invalid_argument, listing the processes that have an engine.
 Result<std::vector<RunningEngine>> engines_of(const std::string& dir, pid_t pid);
 
-// One line per engine; empty when there is none.
+// Returns one line per engine; empty if there is none.
 std::string engines_text(const std::vector<RunningEngine>& engines);
 
 }  // namespace railweave::info

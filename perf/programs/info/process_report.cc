@@ -12,7 +12,7 @@ namespace {
 
 std::string plural(std::uint64_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
-// Null: lanes name a rail that has another name by now, or a wire that is none ("shm").
+// Returns null if lanes name a rail that was renamed since, or a wire without a rail ("shm").
 const RailStats* rail_called(const EngineStats& stats, const std::string& name) {
   const auto rail = std::ranges::find(stats.rails, name, &RailStats::name);
   return rail == stats.rails.end() ? nullptr : &*rail;

@@ -1,4 +1,4 @@
-// What one engine of a running process says about itself.
+// Formats the statistics of one engine of a running process.
 #pragma once
 
 #include <map>
@@ -11,21 +11,21 @@
 
 namespace railweave::info {
 
-// One local rail's lanes together; a rail without a lane has zeros.
+// Sums over one local rail's lanes. A rail without a lane has zeros.
 struct RailTotals {
   int lanes = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, outstanding_bytes = 0, retransmits = 0, damaged_frames = 0;
 };
 std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats);
 
-// Every rail, then each session with its lanes.
+// Lists every rail, then each session with its lanes.
 std::string process_text(const RunningEngine& engine, const EngineStats& stats);
 nlohmann::ordered_json process_json(const RunningEngine& engine, const EngineStats& stats);
 
-// A name in it (an interface's, a process's) may be any bytes: what is no UTF-8 is replaced.
+// Replaces bytes that are no UTF-8; names of interfaces and processes may hold any bytes.
 std::string json_text(const nlohmann::ordered_json& document, int indent = -1);
 
-// Age of the oldest request of all sessions; 0 when nothing is pending.
+// Returns the age of the oldest request of all sessions; 0 if nothing is pending.
 Nanos oldest_request_age(const EngineStats& stats);
 
 }  // namespace railweave::info

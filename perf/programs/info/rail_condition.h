@@ -1,4 +1,4 @@
-// What the kernel's settings and routes make of each rail of this host, and a verdict in words.
+// The effect of the kernel's settings and routes on each rail of this host, and a verdict in words.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct DefaultRoute {
 
 struct RailCondition {
   discovery::InterfaceSettings settings;
-  // of the rail's first address of each family; none for loopback and link-local addresses
+  // for the rail's first address of each family; none for loopback and link-local addresses
   std::vector<DefaultRoute> default_routes;
   std::string verdict;  // one line
 };
 
-// By rail. Asks the kernel a few questions for each.
+// Returns one condition for each rail. Asks the kernel a few questions for each.
 std::vector<RailCondition> conditions_of(const std::vector<Rail>& rails, const discovery::HostView& host);
 
 // REQUIRES: one condition for each rail.
@@ -34,10 +34,10 @@ std::string conditions_text(const std::vector<Rail>& rails, const std::vector<Ra
 std::string verdicts_text(const std::vector<Rail>& rails, const std::vector<RailCondition>& conditions);
 
 // {"arp_ignore", "arp_announce", "rp_filter", "default_routes": [{"source", "kind", "interface", "gateway", "cause"}],
-// "verdict"}; null is what is not known, or not there.
+// "verdict"}; null if unknown or absent.
 nlohmann::ordered_json condition_json(const RailCondition& condition);
 
-// "-" and null where the kernel does not tell.
+// "-" and null if the kernel does not report the setting.
 std::string setting_text(const std::optional<std::int64_t>& setting);
 nlohmann::ordered_json setting_json(const std::optional<std::int64_t>& setting);
 

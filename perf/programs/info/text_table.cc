@@ -6,7 +6,7 @@
 namespace railweave::info {
 namespace {
 
-// Characters on the screen: continuation bytes of UTF-8 take no column.
+// Returns columns on the screen: continuation bytes of UTF-8 take none.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

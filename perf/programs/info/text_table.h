@@ -1,4 +1,4 @@
-// Columns for people: as wide as their widest cell, numbers to the right.
+// Formats columns for people: as wide as their widest cell, numbers right-aligned.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ class TextTable {
  public:
   // A heading that begins with '>' makes its column right-aligned.
   explicit TextTable(const std::vector<std::string>& headings);
-  void add(std::vector<std::string> cells);  // REQUIRES: as many as headings
+  void add(std::vector<std::string> cells);  // REQUIRES: as many cells as headings
   std::string text() const;                  // lines indented by two; the last column is not padded
 
  private:
@@ -18,7 +18,7 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string size_text(double bytes);        // "1.50 GB": decimal units, as links have
+std::string size_text(double bytes);        // "1.50 GB": decimal units, as for links
 std::string speed_text(double megabits);    // "25.0 Gb/s", "100 Mb/s"
 std::string time_text(double nanoseconds);  // "31.2 us", "1.50 s"
 

@@ -25,7 +25,7 @@ struct Sample {
   TimePoint at;
 };
 
-// Blocks the signals that end a watch; wait() hears them.
+// Blocks the signals that end a watch, so that wait() receives them.
 class StopSignals {
  public:
   StopSignals() {
@@ -38,7 +38,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // False when a signal came before `time` was over.
+  // Returns false if a signal came before `time` was over.
   bool wait(Nanos time) const {
     const TimePoint end = now() + time;
     for (Nanos left = time; left.count() > 0; left = end - now()) {

@@ -1,4 +1,4 @@
-// Asking a process again and again.
+// Polls a process's engines repeatedly.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace railweave::info {
 
-// Prints once per `period` what each rail carried since, until SIGINT or SIGTERM or the end of the process: both are
-// OK. `json`: one object per line (process_json). Errors: the process cannot be asked the first time.
+// Prints once per `period` the traffic of each rail since the last line. Returns OK after SIGINT or SIGTERM and when
+// the process ends. `json`: one object per line (process_json). Errors: the first sample of an engine fails.
 Status watch(const std::vector<RunningEngine>& engines, Nanos period, bool json);
 
 }  // namespace railweave::info

@@ -1,5 +1,5 @@
-// mpi_perf: times an MPI library's all-gather, reduce-scatter and all-reduce as perf/programs/collective times ours:
-// the same sizes, rounded in the same way, the same rotation of memory, mean over ranks of the mean over iterations.
+// mpi_perf: times an MPI library's all-gather, reduce-scatter and all-reduce as perf/programs/collective times ours.
+// Equal are the sizes and their rounding, the rotation of memory, and the mean over ranks of the mean over iterations.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ struct Job {
   std::vector<float> send, receive;
 };
 
-// One operation on `bytes` of memory in total (all-gather: of output, reduce-scatter: of input).
+// Runs one operation on `bytes` of memory in total (all-gather: of output, reduce-scatter: of input).
 void once(Job& job, std::size_t bytes, std::size_t index) {
   const std::size_t parts = bytes > 0 ? std::max<std::size_t>(job.capacity / bytes, 1) : 1;
   const std::size_t offset = index % parts * (bytes / sizeof(float));
@@ -45,7 +45,7 @@ void once(Job& job, std::size_t bytes, std::size_t index) {
   }
 }
 
-// What both nccl-tests and perf/programs/collective make of a size.
+// Rounds a size as nccl-tests and perf/programs/collective do.
 std::size_t rounded(const Job& job, std::size_t bytes) {
   if (job.operation == "all_reduce") return bytes / sizeof(float) * sizeof(float);
   return bytes / std::size_t(job.ranks) / 16 * 16 * std::size_t(job.ranks);

@@ -1,4 +1,4 @@
-// SHA-256, in hex.
+// Returns SHA-256 sums in hex.
 #pragma once
 
 #include <span>

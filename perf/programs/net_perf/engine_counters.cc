@@ -79,7 +79,7 @@ std::optional<EngineCounters> read_engine_counters() {
   bool answered = false;
   for (const auto& path : engine::stats_sockets(config->stats_dir)) {
     if (engine::pid_in_name(path) != self) continue;
-    auto owner = engine::stats_owner(path);  // another pid namespace may have our number too
+    auto owner = engine::stats_owner(path);  // a process of another pid namespace may have the same pid
     if (!owner.ok() || *owner != self) continue;
     auto stats = engine::fetch_stats(path, kPatience);
     if (!stats.ok()) continue;

@@ -1,5 +1,5 @@
-// What this process's own engine counted, over its statistics socket: nothing of the plugin's inside is linked. Other
-// plugins have none.
+// Counters of this process's own engine, read over its statistics socket so that nothing inside the plugin is linked.
+// Other plugins have none.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class EngineCounters {
   };
   EngineCounters(std::vector<LaneStats> lanes, const Control& control) : lanes_(std::move(lanes)), control_(control) {}
 
-  // What each lane did since `earlier`; lanes are known by their addresses.
+  // Returns the counts since `earlier`, lane by lane. A lane is identified by its addresses.
   EngineCounters operator-(const EngineCounters& earlier) const;
   // Sums over lanes, and the lanes.
   nlohmann::json to_json() const;
-  // {"frames", "write_calls", "read_calls"} for each message of this rank, sent or received.
+  // Returns {"frames", "write_calls", "read_calls"} for each message of this rank, sent or received.
   nlohmann::json per_message(std::uint64_t messages) const;
 
  private:
@@ -30,7 +30,7 @@ class EngineCounters {
   Control control_;
 };
 
-// Asks (at most 1 s); nothing when no engine of this process answers.
+// Waits at most 1 s for an engine. Returns nothing if no engine of this process answers.
 std::optional<EngineCounters> read_engine_counters();
 
 }  // namespace railweave::perf::net_perf

@@ -40,14 +40,14 @@ Result<Content> read_file(const std::string& path) {
   return Content{std::move(pages), std::size_t(about.st_size)};
 }
 
-// Rank 0's is the file; rank 1 gets room for it.
+// Rank 0 reads the file. Rank 1 allocates room for its bytes.
 Result<Content> make_content(const RankRun& run) {
   if (run.rank() == 0) {
     RW_ASSIGN_OR_RETURN(Content content, read_file(run.options.file));
-    RW_TRY(run.rendezvous.send(std::to_string(content.bytes)));
+    RW_TRY(run.control.send(std::to_string(content.bytes)));
     return content;
   }
-  RW_ASSIGN_OR_RETURN(const std::string bytes, run.rendezvous.receive());
+  RW_ASSIGN_OR_RETURN(const std::string bytes, run.control.receive());
   RW_ASSIGN_OR_RETURN(Pages pages, Pages::allocate(std::stoull(bytes)));
   return Content{std::move(pages), std::stoull(bytes)};
 }
@@ -61,7 +61,7 @@ Status store(const std::string& path, std::span<const std::byte> data) {
 
 Result<nlohmann::json> compare_sums(const RankRun& run, std::span<const std::byte> content) {
   const std::string mine = sha256(content);
-  RW_ASSIGN_OR_RETURN(const std::string other, run.rendezvous.exchange(mine));
+  RW_ASSIGN_OR_RETURN(const std::string other, run.control.exchange(mine));
   return nlohmann::json{{"path", run.options.file},
                         {"bytes", content.size()},
                         {"sha256_sent", run.rank() == 0 ? mine : other},
@@ -76,7 +76,7 @@ Result<nlohmann::json> transfer_file(const RankRun& run) {
   RW_ASSIGN_OR_RETURN(const Content content, make_content(run));
   const MessageSizes sizes = MessageSizes::cut(options.size, content.bytes);
   const bool sends = run.rank() == 0;
-  RW_ASSIGN_OR_RETURN(const Links links, Links::open(run.plugin, run.rendezvous, sends ? 1 : 0, sends ? 0 : 1));
+  RW_ASSIGN_OR_RETURN(const Links links, Links::open(run.plugin, run.control, sends ? 1 : 0, sends ? 0 : 1));
   FlowSet flows;
   const FlowContext context{run.plugin.net(), &sizes, nullptr, options.inflight, flows.totals, flows.verified};
   RW_TRY(add_flows(flows, context, links, run.rank(), [&]() -> Result<std::unique_ptr<MessageMemory>> {
@@ -85,9 +85,9 @@ Result<nlohmann::json> transfer_file(const RankRun& run) {
   RW_ASSIGN_OR_RETURN(InterfaceSampler interfaces, InterfaceSampler::open());
   TimedBlock block(BlockPlan{Nanos(0), Nanos(0), nanos(options.interval_ms / 1e3)}, std::move(interfaces));
   RW_ASSIGN_OR_RETURN(TimedCommands commands, TimedCommands::parse(options.at));
-  ProxyLoop loop(run.rendezvous, flows, LoopOptions{options.sleep_us, options.progress && sends});
+  ProxyLoop loop(run.control, flows, LoopOptions{options.sleep_us, options.progress && sends});
   const auto counters_before = run.engine_counters();
-  RW_TRY(run.rendezvous.barrier());
+  RW_TRY(run.control.barrier());
 
   RW_TRY(loop.run_counted(block, commands, {sizes.count_for(0, 0, content.bytes)}));
   nlohmann::json mine = rank_entry(run, block, loop, flows, counters_before);

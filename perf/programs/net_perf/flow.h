@@ -1,5 +1,5 @@
-// One comm as NCCL's proxy drives it: at most one message posted and one test() a pass, the oldest request only. A
-// request of null means "later".
+// Drives one comm as NCCL's proxy does: a pass posts at most one message and tests the oldest request once. A null
+// request means "try later".
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ struct VerifyCounts {
   std::uint64_t messages = 0, bytes = 0, errors = 0;
 };
 
-// What flows of a rank have in common. Borrowed; outlives them.
+// Shared by the flows of one rank. Borrowed: must outlive them.
 struct FlowContext {
   any_net::Net& net;
   const MessageSizes* sizes;
-  const Pattern* pattern;  // null: contents do not matter
+  const Pattern* pattern;  // null: contents are not checked
   int inflight;
   Totals& totals;
   VerifyCounts& verified;
@@ -35,19 +35,19 @@ class Flow {
  public:
   static constexpr std::uint64_t kNoGoal = ~std::uint64_t{0};
 
-  // `id` is alike at both ends and different for every flow.
+  // `id` is equal at both ends and different for every flow.
   Flow(const FlowContext& context, void* comm, std::uint64_t id, std::unique_ptr<MessageMemory> memory)
       : context_(context), comm_(comm), id_(id), memory_(std::move(memory)) {}
-  virtual ~Flow();  // deregisters its memory
+  virtual ~Flow();  // deregisters the memory
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  // Registers its memory; before the first step().
+  // Registers the memory. REQUIRES: called before the first step().
   Status attach();
-  // True when something was posted or done.
+  // Returns true if a message was posted or completed.
   Result<bool> step();
 
-  // No message is posted beyond the goal's number.
+  // Posts no message beyond the first `messages`.
   void set_goal(std::uint64_t messages) { goal_ = messages; }
   std::uint64_t id() const { return id_; }
   std::uint64_t posted() const { return posted_; }
@@ -60,7 +60,7 @@ class Flow {
   virtual nccl::abi::ReturnCode post(std::byte* place, std::size_t size, void* mhandle, void** request) = 0;
   virtual std::size_t room_for(std::size_t size, std::uint64_t sequence) const = 0;
   virtual const char* call_name() const = 0;
-  // Before a message is posted, and after it is done with `reported` bytes.
+  // prepare() runs before a message is posted; finish() runs after its completion with `reported` bytes.
   virtual void prepare(std::span<std::byte> message, std::uint64_t sequence) = 0;
   virtual Status finish(std::span<std::byte> message, std::uint64_t sequence, int reported) = 0;
 
@@ -94,7 +94,7 @@ class SendFlow final : public Flow {
   std::size_t room_for(std::size_t size, std::uint64_t) const override { return size; }
   const char* call_name() const override { return "isend"; }
   void prepare(std::span<std::byte> message, std::uint64_t sequence) override;
-  // With a pattern, spoils the message: whatever still reads it is found out.
+  // With a pattern, overwrites the message, so that a later read of it becomes a wrong byte.
   Status finish(std::span<std::byte> message, std::uint64_t sequence, int reported) override;
 };
 
@@ -104,7 +104,7 @@ class RecvFlow final : public Flow {
 
  protected:
   nccl::abi::ReturnCode post(std::byte* place, std::size_t size, void* mhandle, void** request) override;
-  // Where sizes vary, a receive is often larger than its send.
+  // With random sizes a receive is often larger than its send.
   std::size_t room_for(std::size_t size, std::uint64_t sequence) const override;
   const char* call_name() const override { return "irecv"; }
   void prepare(std::span<std::byte>, std::uint64_t) override {}

@@ -11,7 +11,7 @@ namespace railweave::perf::net_perf {
 namespace {
 
 constexpr Nanos kPatience = std::chrono::seconds(30);
-constexpr int kPollAgainUs = 200;  // many programs that begin at once would else keep one another from connecting
+constexpr int kPollAgainUs = 200;  // without a pause, many programs that start at once keep one another from connecting
 using nccl::abi::kHandleMaxBytes;
 
 bool all_there(const std::vector<void*>& comms) {
@@ -20,18 +20,18 @@ bool all_there(const std::vector<void*>& comms) {
 
 }  // namespace
 
-Result<Links> Links::open(Plugin& plugin, Rendezvous& rendezvous, int outgoing, int incoming) {
+Result<Links> Links::open(Plugin& plugin, ControlConnection& control, int outgoing, int incoming) {
   Links links(plugin);
   RW_ASSIGN_OR_RETURN(const std::string mine, links.listen_all(incoming));
-  RW_ASSIGN_OR_RETURN(std::string theirs, rendezvous.exchange(mine));
+  RW_ASSIGN_OR_RETURN(std::string theirs, control.exchange(mine));
   if (theirs.size() != std::size_t(outgoing) * kHandleMaxBytes) {
     return Status(Code::invalid_argument, Scope::engine, "the other rank was started with other options");
   }
   links.sends_.resize(std::size_t(outgoing));
   links.receives_.resize(std::size_t(incoming));
-  RW_TRY(links.connect_all(std::move(theirs), rendezvous));
+  RW_TRY(links.connect_all(std::move(theirs), control));
   links.close_listeners();
-  RW_TRY(rendezvous.barrier());
+  RW_TRY(control.barrier());
   return links;
 }
 
@@ -46,8 +46,8 @@ Result<std::string> Links::listen_all(int incoming) {
   return handles;
 }
 
-// `handles` stays in place across retries: plugins keep the state of a connect in it.
-Status Links::connect_all(std::string handles, Rendezvous& rendezvous) {
+// `handles` stays in place across retries: plugins keep the state of a connect in the handle.
+Status Links::connect_all(std::string handles, ControlConnection& control) {
   Net& net = plugin_->net();
   const TimePoint give_up = now() + kPatience;
   while (!all_there(sends_) || !all_there(receives_)) {
@@ -61,7 +61,7 @@ Status Links::connect_all(std::string handles, Rendezvous& rendezvous) {
       if (receives_[i] != nullptr) continue;
       RW_TRY(status_of_call(net.accept(listeners_[i], &receives_[i]), "accept"));
     }
-    RW_TRY(rendezvous.poll());  // its connect may have failed
+    RW_TRY(control.poll());  // the other rank's connect may have failed
     idle(kPollAgainUs);
     if (now() > give_up) return Status(Code::timed_out, Scope::engine, "connect and accept did not end within 30 s");
   }

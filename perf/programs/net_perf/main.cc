@@ -1,4 +1,4 @@
-// net_perf: drives any NCCL net plugin between two ranks by its C tables, as NCCL's proxy does, and measures.
+// net_perf: drives any NCCL net plugin between two ranks through its C tables, as NCCL's proxy does, and measures.
 
 #include "base/error.h"
 
@@ -28,7 +28,7 @@ Status run_ping_pong(const RankRun& run, json& document) {
   return {};
 }
 
-// A status for contents that did not arrive as they were sent.
+// Returns an error if contents arrived altered.
 Status judge(const json& result) {
   if (result.contains("file") && !result["file"]["match"].get<bool>()) {
     return Status(Code::internal, Scope::engine, "the file arrived changed");
@@ -58,19 +58,19 @@ Status run_load(const RankRun& run, json& document) {
   return verdict;
 }
 
-Status run(Rendezvous& rendezvous, const Options& options, const std::vector<std::string>& command) {
+Status run(ControlConnection& control, const Options& options, const std::vector<std::string>& command) {
   const int sockets_before = open_sockets();
   RW_ASSIGN_OR_RETURN(const std::unique_ptr<Plugin> plugin, Plugin::load(options));
   json document = new_document("net_perf", options.mode, command);
   document["plugin"] = plugin->to_json();
-  RW_TRY(rendezvous.barrier());
-  const RankRun rank{*plugin, rendezvous, options, measure_background_share(options.baseline_s), sockets_before};
+  RW_TRY(control.barrier());
+  const RankRun rank{*plugin, control, options, measure_background_share(options.baseline_s), sockets_before};
   const Status verdict = options.mode == "pingpong" ? run_ping_pong(rank, document) : run_load(rank, document);
-  if (rendezvous.rank() == 0 && !options.json_path.empty() && !document["results"].empty()) {
+  if (control.rank() == 0 && !options.json_path.empty() && !document["results"].empty()) {
     RW_TRY(write_document(options.json_path, document));
   }
   RW_TRY(verdict);
-  return rendezvous.barrier();
+  return control.barrier();
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ std::byte* RingMemory::take(std::size_t bytes) {
     if (next_ + room > all) next_ = 0;
   } else {
     const std::size_t oldest_at = taken_[oldest_ % kTakenMax].at;
-    const bool wrapped = next_ <= oldest_at;  // also when full: next_ == oldest_at
+    const bool wrapped = next_ <= oldest_at;  // also if full: next_ == oldest_at
     if (!wrapped && next_ + room > all) {
       if (room > oldest_at) return nullptr;
       next_ = 0;

@@ -1,4 +1,5 @@
-// Where messages of one flow lie. Registered with the plugin as one region, as NCCL does with a connection's buffers.
+// Memory for the messages of one flow, registered with the plugin as one region, as NCCL registers a connection's
+// buffers.
 #pragma once
 
 #include <array>
@@ -14,18 +15,18 @@ class MessageMemory {
  public:
   virtual ~MessageMemory() = default;
   virtual std::span<std::byte> region() const = 0;
-  // Place of the next message; null when there is no room now.
+  // Returns the place of the next message, or null if there is no room now.
   virtual std::byte* take(std::size_t bytes) = 0;
-  // The oldest place taken is free again.
+  // Frees the oldest place in use.
   virtual void give_back() = 0;
 };
 
-// A ring that at most 64 messages rotate over, whole and page-aligned (line-aligned when small): with messages of one
-// size, the slots of NCCL's buffers.
+// A ring that at most 64 messages rotate over, each contiguous and page-aligned (line-aligned if small). With messages
+// of one size these are the slots of NCCL's buffers.
 class RingMemory final : public MessageMemory {
  public:
   explicit RingMemory(Pages pages) : pages_(std::move(pages)) {}
-  // What `slots` messages of `bytes` need.
+  // Returns the bytes that `slots` messages of `bytes` need.
   static std::size_t bytes_for(std::size_t slots, std::size_t bytes);
 
   std::span<std::byte> region() const override { return pages_.span(); }
@@ -40,10 +41,10 @@ class RingMemory final : public MessageMemory {
   Pages pages_;
   std::array<Place, kTakenMax> taken_{};  // [oldest_, newest_) modulo kTakenMax
   std::uint64_t oldest_ = 0, newest_ = 0;
-  std::size_t next_ = 0;  // byte after the newest
+  std::size_t next_ = 0;  // first byte behind the newest place
 };
 
-// One message after the other, each place used once: a file.
+// A file: places follow one another, and each is used once.
 class FlatMemory final : public MessageMemory {
  public:
   explicit FlatMemory(std::span<std::byte> region) : region_(region) {}  // borrowed

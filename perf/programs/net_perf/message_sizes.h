@@ -1,4 +1,4 @@
-// How long each message is: both ranks compute the same.
+// Computes the length of each message, equally on both ranks.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace railweave::perf::net_perf {
 
-// A well-mixed 64-bit value of two others; the source of everything random here.
+// Mixes two values into 64 well-distributed bits. All randomness of net_perf comes from here.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b);
 
 class MessageSizes {
  public:
   static MessageSizes fixed(std::size_t bytes) { return MessageSizes(SizeRange{bytes, bytes}, 0); }
-  // One sixteenth each of smallest and largest, the rest half uniform, half log-uniform.
+  // One sixteenth each are smallest and largest; half of the rest is uniform, half log-uniform.
   static MessageSizes random(SizeRange range, std::uint64_t seed) { return MessageSizes(range, seed); }
-  // `total` bytes in messages of `bytes`, the last one shorter.
+  // Cuts `total` bytes into messages of `bytes`, the last one shorter.
   static MessageSizes cut(std::size_t bytes, std::uint64_t total) {
     MessageSizes sizes = fixed(bytes);
     sizes.total_ = total;
@@ -24,9 +24,9 @@ class MessageSizes {
   }
 
   std::size_t largest() const { return range_.largest; }
-  // Bytes of message `sequence` (from 0) of flow `flow`.
+  // Returns the bytes of message `sequence` (from 0) of flow `flow`.
   std::size_t of(std::uint64_t flow, std::uint64_t sequence) const;
-  // How many messages from `first` on make at least `bytes`.
+  // Returns how many messages from `first` on have at least `bytes` together.
   std::uint64_t count_for(std::uint64_t flow, std::uint64_t first, std::uint64_t bytes) const;
 
  private:

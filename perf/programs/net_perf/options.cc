@@ -52,7 +52,7 @@ void add_message_options(CLI::App& app, Options& o) {
   app.add_option("--output", o.output, "with --file: rank 1 stores what it received there")->group(group);
 }
 
-void add_meeting_options(CLI::App& app, Options& o) {
+void add_address_options(CLI::App& app, Options& o) {
   app.add_option(
          "--meet", o.meet_text,
          "ADDRESS:PORT,ADDRESS:PORT,...: rank 1 meets a rank 0 at each of them, a thread for each in one process")
@@ -61,8 +61,8 @@ void add_meeting_options(CLI::App& app, Options& o) {
 
 Status refused(std::string why) { return Status(Code::invalid_argument, Scope::request, std::move(why)); }
 
-// Rank 0 listens at one place. Several threads would store into one --output.
-Status check_meeting(const Options& o) {
+// Refuses --meet for rank 0, which listens at one address only, and with --output, which several threads would write.
+Status check_addresses(const Options& o) {
   if (o.ranks.local) return refused("--meet: found together with --local, expected only one of the two");
   if (o.ranks.rank != 1) {
     return refused(fmt::format("--meet: found {}, expected rank 1",
@@ -93,7 +93,7 @@ void add_options(CLI::App& app, Options& options) {
   add_plugin_options(app, options);
   add_message_options(app, options);
   add_load_options(app, options);
-  add_meeting_options(app, options);
+  add_address_options(app, options);
   app.footer("For example: net_perf --local --size 1M --inflight 4    (two processes of this machine)");
 }
 
@@ -113,8 +113,8 @@ Status Options::resolve() {
     if (size == 0) return refused("--file with empty messages would never end");
   }
   if (meet_text) {
-    RW_TRY(check_meeting(*this));
-    RW_TRY(take("--meet", parse_meeting_places(*meet_text), ranks.places));
+    RW_TRY(check_addresses(*this));
+    RW_TRY(take("--meet", parse_host_ports(*meet_text), ranks.places));
   }
   if (plugin_path.empty()) plugin_path = default_plugin();
   return {};

@@ -10,7 +10,7 @@
 namespace railweave::perf::net_perf {
 
 struct Options : LoadOptions {
-  std::string plugin_path;  // resolve() fills the default in
+  std::string plugin_path;  // resolve() fills in the default
   std::string api = "newest";
   std::string log_level = "WARN";
   int device = 0;
@@ -19,14 +19,14 @@ struct Options : LoadOptions {
   int comms = 1;
   std::uint64_t seed = 1;
   std::string file, output;
-  std::optional<std::string> meet_text;  // resolve() makes ranks.places of it
+  std::optional<std::string> meet_text;  // resolve() parses it into ranks.places
 
-  // From the texts above.
-  SizeRange range;      // of --random-sizes, else size..size
-  int api_version = 0;  // 0: the newest the plugin exports
+  // Parsed from the texts above by resolve().
+  SizeRange range;      // of --random-sizes, else size..size; bytes
+  int api_version = 0;  // 0: the newest that the plugin exports
 
   bool random_sizes() const { return !random_text.empty(); }
-  // Fills what follows from the texts. Errors: invalid_argument.
+  // Parses the texts into the fields above. Errors: invalid_argument.
   Status resolve();
 };
 

@@ -9,7 +9,7 @@
 namespace railweave::perf::net_perf {
 namespace {
 
-// Multiplication by an odd number is a bijection of 64-bit words, so a word tells its index.
+// Multiplication by an odd number is a bijection of 64-bit words, so a word encodes its index.
 constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15u, kInverse = 0xF1DE83E19937733Du;
 static_assert(kFactor * kInverse == 1);
 

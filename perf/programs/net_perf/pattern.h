@@ -1,6 +1,6 @@
-// Contents that reveal misplacement. A pool of 64-bit words, each of which tells its own place in the pool; every
-// message is a stretch of the pool, begun at a place that follows from flow and sequence. So filling is a copy,
-// checking a comparison, and a wrong word says where it came from.
+// Contents that reveal misplacement. The pool has 64-bit words that encode their own index. Every message is a stretch
+// of the pool whose start depends on flow and sequence. Filling is thus a copy, checking is a comparison, and a wrong
+// word shows its origin.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Pattern {
   Pattern(std::size_t largest_message_bytes, std::uint64_t seed);
 
   void fill(std::span<std::byte> message, std::uint64_t flow, std::uint64_t sequence) const;
-  // What is wrong, in words; nothing when all is right.
+  // Returns a description of the first wrong word, or nothing if all are right.
   std::optional<std::string> error(std::span<const std::byte> message, std::uint64_t flow,
                                    std::uint64_t sequence) const;
 

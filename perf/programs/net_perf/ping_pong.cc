@@ -36,7 +36,7 @@ class Player {
   }
 
  private:
-  // Until so many messages have come in.
+  // Waits until `received` messages have arrived.
   Status await(std::uint64_t received) {
     while (in_.done() < received) RW_TRY(pass());
     return {};
@@ -62,14 +62,14 @@ Result<nlohmann::json> measure_size(const RankRun& run, FlowSet& flows, std::siz
   LatencySamples samples(trips);
   Player player(*flows.sends[0], *flows.receives[0], run.options.sleep_us);
   const auto counters_before = run.engine_counters();
-  RW_TRY(run.rendezvous.barrier());
+  RW_TRY(run.control.barrier());
   const CpuUse before = cpu_use();
   RW_TRY(run.rank() == 0 ? player.ask(unmeasured + trips, samples, unmeasured) : player.serve(unmeasured + trips));
   const CpuUse used = cpu_use() - before;
   const auto counters = counters_before ? run.engine_counters() : std::nullopt;
   nlohmann::json mine = {{"rank", run.rank()}, {"cpu_user_s", used.user_s}, {"cpu_sys_s", used.system_s}};
   mine["per_message"] = counters ? (*counters - *counters_before).per_message(2 * (unmeasured + trips)) : nullptr;
-  RW_ASSIGN_OR_RETURN(const std::string text, run.rendezvous.exchange(mine.dump()));
+  RW_ASSIGN_OR_RETURN(const std::string text, run.control.exchange(mine.dump()));
   const nlohmann::json other = nlohmann::json::parse(text);
   const auto ranks = run.rank() == 0 ? nlohmann::json::array({mine, other}) : nlohmann::json::array({other, mine});
   return nlohmann::json{{"size", size},
@@ -88,7 +88,7 @@ Result<nlohmann::json> measure_ping_pong(const RankRun& run) {
     const MessageSizes sizes = MessageSizes::fixed(size);
     std::optional<Pattern> pattern;
     if (options.verify) pattern.emplace(size, options.seed);
-    RW_ASSIGN_OR_RETURN(const Links links, Links::open(run.plugin, run.rendezvous, 1, 1));
+    RW_ASSIGN_OR_RETURN(const Links links, Links::open(run.plugin, run.control, 1, 1));
     FlowSet flows;
     const FlowContext context{run.plugin.net(), &sizes,       pattern ? &*pattern : nullptr,
                               options.inflight, flows.totals, flows.verified};

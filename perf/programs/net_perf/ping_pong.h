@@ -1,4 +1,4 @@
-// Round-trip times: one comm each way, receives posted ahead as NCCL does, one thread per process.
+// Measures round-trip times: one comm each way, receives posted ahead as NCCL does, one thread per process.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,7 +7,7 @@
 
 namespace railweave::perf::net_perf {
 
-// One RESULT per size. Both ranks call it at the same time; rank 1's results hold no times.
+// Returns one result per size. Both ranks call this at the same time. Rank 1's results hold no times.
 Result<nlohmann::json> measure_ping_pong(const RankRun& run);
 
 }  // namespace railweave::perf::net_perf

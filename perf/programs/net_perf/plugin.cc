@@ -16,7 +16,7 @@ namespace {
 
 namespace abi = nccl::abi;
 
-// NCCL's logger takes no context: one level per process. Threads that load a plugin each set the same one.
+// NCCL's logger takes no context, so a process has one level. Threads that load a plugin all set the same one.
 std::atomic<int> shown_level = abi::kLogWarn;
 
 int level_named(const std::string& name) {

@@ -1,4 +1,4 @@
-// A net plugin loaded and initialised as NCCL does it.
+// A net plugin, loaded and initialised as NCCL does it.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ namespace railweave::perf::net_perf {
 using any_net::Net;
 using any_net::Properties;
 
-// Success is OK; else a Status naming the call and NCCL's word for the code.
+// Returns OK for success, else a status that names the call and NCCL's word for the code.
 Status status_of_call(nccl::abi::ReturnCode code, const std::string& call);
 
-// One init and one finalize. Not movable: contexts and tables stay where they are. One thread.
+// Calls init once and finalize once. Not movable: contexts and tables stay where they are. Threads: one.
 class Plugin {
  public:
   static Result<std::unique_ptr<Plugin>> load(const Options& options);

@@ -11,14 +11,14 @@
 namespace railweave::perf::net_perf {
 namespace {
 
-// How often the other rank is listened to.
+// Intervals at which the control connection is read.
 constexpr Nanos kListenEvery = std::chrono::milliseconds(10), kListenEveryInTheEnd = std::chrono::microseconds(200);
 constexpr Nanos kProgressEvery = std::chrono::seconds(1);
 
 }  // namespace
 
-ProxyLoop::ProxyLoop(Rendezvous& rendezvous, FlowSet& flows, const LoopOptions& options)
-    : rendezvous_(rendezvous), flows_(flows), options_(options), accounts_(flows.receives.size()) {}
+ProxyLoop::ProxyLoop(ControlConnection& control, FlowSet& flows, const LoopOptions& options)
+    : control_(control), flows_(flows), options_(options), accounts_(flows.receives.size()) {}
 
 Result<bool> ProxyLoop::pass() {
   bool moved = false;
@@ -70,11 +70,11 @@ void ProxyLoop::look(TimedBlock& block, TimedCommands& commands, TimePoint t) {
     case TimedBlock::Edge::ends: close_accounts(block, t, false); break;
     case TimedBlock::Edge::none: break;
   }
-  if (rendezvous_.rank() == 0 && block.began() && !block.ended()) commands.tick(t - block.began_at());
+  if (control_.rank() == 0 && block.began() && !block.ended()) commands.tick(t - block.began_at());
   show_progress(block, t);
 }
 
-// `done(t)` tells whether the load is over; it is asked after every pass.
+// Calls `done(t)` after every pass to learn whether the load is over.
 template <class Done>
 Status ProxyLoop::run(TimedBlock& block, TimedCommands& commands, Done done) {
   block.start(now());
@@ -92,7 +92,7 @@ Status ProxyLoop::run(TimedBlock& block, TimedCommands& commands, Done done) {
 Status ProxyLoop::run_timed(TimedBlock& block, TimedCommands& commands) {
   for (auto& flow : flows_.sends) flow->set_goal(Flow::kNoGoal);
   for (auto& flow : flows_.receives) flow->set_goal(Flow::kNoGoal);
-  StopAgreement agreement(rendezvous_, flows_);
+  StopAgreement agreement(control_, flows_);
   TimePoint next_listen{}, stop_at = TimePoint::max();
   return run(block, commands, [&](TimePoint t) -> Result<bool> {
     if (block.ended() && stop_at == TimePoint::max()) stop_at = t + kTail;

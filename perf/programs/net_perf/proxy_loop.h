@@ -1,18 +1,19 @@
-// The main loop of a rank: drives all flows in one thread, as NCCL's progress thread does, and ends them by agreement.
+// The main loop of a rank. Drives all flows in one thread, as NCCL's progress thread does, and ends them by agreement
+// with the other rank.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "common/rendezvous.h"
+#include "common/control_connection.h"
 #include "common/timed_block.h"
 #include "common/timed_commands.h"
 #include "net_perf/flow.h"
 
 namespace railweave::perf::net_perf {
 
-// Flows of one rank. Not movable: flows refer to its counters.
+// The flows of one rank. Not movable: flows refer to its counters.
 struct FlowSet {
   Totals totals;
   VerifyCounts verified;
@@ -31,15 +32,16 @@ struct LoopOptions {
 
 class ProxyLoop {
  public:
-  ProxyLoop(Rendezvous& rendezvous, FlowSet& flows, const LoopOptions& options);
+  ProxyLoop(ControlConnection& control, FlowSet& flows, const LoopOptions& options);
 
-  // Runs the load through the block's warm-up and duration, and until both ranks have agreed on the last message of
-  // every flow and all are done. `commands` run in the block (rank 0).
+  // Runs the load through the block's warm-up and duration, until both ranks have agreed on the last message of every
+  // flow and all are done. Rank 0 runs `commands` in the block.
   Status run_timed(TimedBlock& block, TimedCommands& commands);
-  // Runs until every flow has done `messages[i]` more (sends first, then receives), the block around it.
+  // Runs until every flow has done `messages[i]` more (sends first, then receives). The block covers the whole load.
   Status run_counted(TimedBlock& block, TimedCommands& commands, const std::vector<std::uint64_t>& messages);
 
-  // In the block, of each receive: bytes, and seconds until the block's end (counted: until its own last message).
+  // Figures of one receive within the block. `seconds` last until the block's end, or, with counted bytes, until the
+  // receive's last message.
   struct Account {
     std::uint64_t bytes_before = 0, bytes = 0;
     double seconds = 0;  // 0: still open
@@ -56,7 +58,7 @@ class ProxyLoop {
   void close_accounts(const TimedBlock& block, TimePoint t, bool only_finished);
   void show_progress(const TimedBlock& block, TimePoint t);
 
-  Rendezvous& rendezvous_;
+  ControlConnection& control_;
   FlowSet& flows_;
   LoopOptions options_;
   std::vector<Account> accounts_;

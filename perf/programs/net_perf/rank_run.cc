@@ -34,7 +34,7 @@ nlohmann::json rank_entry(const RankRun& run, const TimedBlock& block, const Pro
 }
 
 Result<nlohmann::json> join_ranks(const RankRun& run, nlohmann::json mine) {
-  RW_ASSIGN_OR_RETURN(const std::string text, run.rendezvous.exchange(json_text(mine)));
+  RW_ASSIGN_OR_RETURN(const std::string text, run.control.exchange(json_text(mine)));
   nlohmann::json other = nlohmann::json::parse(text);
   nlohmann::json verify;
   if (run.options.verify) {

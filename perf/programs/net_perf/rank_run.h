@@ -1,9 +1,9 @@
-// What every kind of run shares: the rank's entry in the report, and joining both ranks' entries into a RESULT.
+// Parts that every kind of run shares: the rank's entry in the report, and the merge of both entries into a result.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "common/rendezvous.h"
+#include "common/control_connection.h"
 #include "net_perf/engine_counters.h"
 #include "net_perf/flow.h"
 #include "net_perf/links.h"
@@ -13,27 +13,27 @@
 
 namespace railweave::perf::net_perf {
 
-// A rank in a run. Borrowed parts outlive it.
+// A rank in a run. Borrowed parts must outlive the object.
 struct RankRun {
   Plugin& plugin;
-  Rendezvous& rendezvous;
+  ControlConnection& control;
   const Options& options;
   double baseline_share = 0;  // of measure_background_share()
   int sockets_before = 0;     // of this process, before the plugin was loaded
 
-  int rank() const { return rendezvous.rank(); }
-  // Comms out of this rank, and into it.
+  int rank() const { return control.rank(); }
+  // Number of comms from this rank, and to this rank.
   int outgoing() const { return rank() == 0 || options.both ? options.comms : 0; }
   int incoming() const { return rank() == 1 || options.both ? options.comms : 0; }
-  // Counters of Railweave's engine so far. None for other plugins, and none for a process that meets several ranks 0:
-  // the runs of such a process have one engine together.
+  // Reads the counters of Railweave's engine. Returns nothing for other plugins, and for a process that serves several
+  // ranks 0: the runs of such a process share one engine.
   std::optional<EngineCounters> engine_counters() const;
 };
 
-// Alike at both ends; which rank sends is part of it.
+// Returns an id that is equal at both ends and depends on the sending rank.
 std::uint64_t flow_id(int sender, std::size_t index);
 
-// Adds a flow for each comm, `memory()` giving each its own, and attaches them.
+// Adds and attaches a flow for each comm. `memory()` makes the memory of each.
 template <class MakeMemory>
 Status add_flows(FlowSet& flows, const FlowContext& context, const Links& links, int rank, MakeMemory memory) {
   const auto add = [&](auto& to, void* comm, int sender) -> Status {
@@ -52,11 +52,11 @@ Status add_flows(FlowSet& flows, const FlowContext& context, const Links& links,
   return {};
 }
 
-// The rank's entry in "ranks", its flows inside. `counters_before`: at the beginning of the load.
+// Makes the rank's entry in "ranks", including its flows. `counters_before`: at the beginning of the load.
 nlohmann::json rank_entry(const RankRun& run, const TimedBlock& block, const ProxyLoop& loop, const FlowSet& flows,
                           const std::optional<EngineCounters>& counters_before);
 
-// Exchanges entries; both ranks get the RESULT.
+// Exchanges the entries. Both ranks get the result.
 Result<nlohmann::json> join_ranks(const RankRun& run, nlohmann::json mine);
 
 }  // namespace railweave::perf::net_perf

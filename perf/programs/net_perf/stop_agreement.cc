@@ -19,11 +19,11 @@ Status StopAgreement::begin() {
     flow->set_goal(flow->posted());
     last.push_back(flow->posted() + std::uint64_t(flow->inflight()));
   }
-  return rendezvous_.send(last.dump());
+  return control_.send(last.dump());
 }
 
 Status StopAgreement::poll() {
-  RW_ASSIGN_OR_RETURN(const auto message, rendezvous_.try_receive());
+  RW_ASSIGN_OR_RETURN(const auto message, control_.try_receive());
   if (!message) return {};
   if (*message == kAnswer) {
     answered_ = true;
@@ -36,7 +36,7 @@ Status StopAgreement::poll() {
   }
   reported_ = true;
   for (std::size_t i = 0; i < last.size(); ++i) flows_.receives[i]->set_goal(last[i].get<std::uint64_t>());
-  return rendezvous_.send(kAnswer);
+  return control_.send(kAnswer);
 }
 
 }  // namespace railweave::perf::net_perf

@@ -12,7 +12,8 @@ MessageSizes sizes_of(const Options& options) {
   return options.random_sizes() ? MessageSizes::random(options.range, options.seed) : MessageSizes::fixed(options.size);
 }
 
-// With random sizes a flow's memory holds one largest message or several small ones: many comms must fit the machine.
+// Memory of a flow. With random sizes it holds one largest message or several small ones, so that many comms fit the
+// machine.
 std::size_t memory_bytes(const Options& options) {
   if (options.random_sizes()) return RingMemory::bytes_for(1, options.range.largest);
   return RingMemory::bytes_for(std::size_t(options.inflight), options.size);
@@ -35,14 +36,14 @@ Result<TimedBlock> make_block(const BlockPlan& plan) {
   return TimedBlock(plan, std::move(interfaces));
 }
 
-// Warm-up as a load of its own, then the counted one from a common start.
+// Runs the warm-up as a load of its own, then the counted load from a common start.
 Status run_counted(const RankRun& run, ProxyLoop& loop, const FlowSet& flows, const MessageSizes& sizes,
                    TimedBlock& block, TimedCommands& commands) {
   if (run.options.warmup_s > 0) {
     RW_ASSIGN_OR_RETURN(TimedBlock warmup, make_block(BlockPlan{.duration = nanos(run.options.warmup_s)}));
     TimedCommands none;
     RW_TRY(loop.run_timed(warmup, none));
-    RW_TRY(run.rendezvous.barrier());
+    RW_TRY(run.control.barrier());
   }
   return loop.run_counted(block, commands, counts_for(flows, sizes, run.options.bytes));
 }
@@ -55,16 +56,16 @@ Result<nlohmann::json> measure_throughput(const RankRun& run) {
   std::optional<Pattern> pattern;
   if (options.verify) pattern.emplace(sizes.largest(), options.seed);
 
-  RW_ASSIGN_OR_RETURN(const Links links, Links::open(run.plugin, run.rendezvous, run.outgoing(), run.incoming()));
+  RW_ASSIGN_OR_RETURN(const Links links, Links::open(run.plugin, run.control, run.outgoing(), run.incoming()));
   FlowSet flows;
   const FlowContext context{run.plugin.net(), &sizes,       pattern ? &*pattern : nullptr,
                             options.inflight, flows.totals, flows.verified};
   RW_TRY(add_flows(flows, context, links, run.rank(), [&] { return make_ring(memory_bytes(options)); }));
   RW_ASSIGN_OR_RETURN(TimedBlock block, make_block(options.block_plan()));
   RW_ASSIGN_OR_RETURN(TimedCommands commands, TimedCommands::parse(options.at));
-  ProxyLoop loop(run.rendezvous, flows, LoopOptions{options.sleep_us, options.progress && run.rank() == 0});
+  ProxyLoop loop(run.control, flows, LoopOptions{options.sleep_us, options.progress && run.rank() == 0});
   const auto counters_before = run.engine_counters();
-  RW_TRY(run.rendezvous.barrier());
+  RW_TRY(run.control.barrier());
   options.wait_to_begin();
 
   RW_TRY(options.counted() ? run_counted(run, loop, flows, sizes, block, commands) : loop.run_timed(block, commands));

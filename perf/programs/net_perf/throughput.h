@@ -1,4 +1,4 @@
-// Throughput over comms: for a duration, or with an equal number of bytes for each.
+// Measures throughput over comms, for a duration or with an equal number of bytes for each comm.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,7 +7,7 @@
 
 namespace railweave::perf::net_perf {
 
-// Both ranks call it at the same time; both get the RESULT (docs/internals/perf.md).
+// Both ranks call this at the same time and get the result (docs/internals/perf.md).
 Result<nlohmann::json> measure_throughput(const RankRun& run);
 
 }  // namespace railweave::perf::net_perf

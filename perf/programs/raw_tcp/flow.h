@@ -1,5 +1,5 @@
-// One direction of one socket: sends or receives messages back to back, through buffers it rotates over as a plugin's
-// caller does, so that caches see the same.
+// One direction of one socket. Sends or receives messages back to back and rotates over its buffers, as a plugin's
+// caller does, so that caches see the same access.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ class Flow {
   // `socket` is borrowed and must outlive the flow. `memory` holds the plan's buffers, slot_bytes() each.
   Flow(int socket, Direction direction, std::string rail, const FlowPlan& plan, Pages memory);
 
-  // At most one system call. True when it moved something. Errors: the socket failed.
+  // Makes at most one system call. Returns true if bytes moved. Errors: the socket failed.
   Result<bool> step();
-  // out: no bytes after `total`; the socket is half-closed when they are out.
+  // Outgoing flows only: sends no bytes after `total_bytes`, then half-closes the socket.
   void stop_at(std::uint64_t total_bytes) { stop_at_ = total_bytes; }
   void stop_now() { stop_at_ = moved_; }
 
   Direction direction() const { return direction_; }
-  bool over() const { return over_; }  // out: half-closed; in: the peer did so
+  bool over() const { return over_; }  // out: half-closed; in: the peer half-closed
   int socket() const { return socket_; }
   const std::string& rail() const { return rail_; }
   std::uint64_t moved_bytes() const { return moved_; }
@@ -48,7 +48,7 @@ class Flow {
   FlowPlan plan_;
   Pages memory_;
   std::byte* at_;     // in memory_
-  std::size_t left_;  // of the message under way
+  std::size_t left_;  // bytes of the current message
   int buffer_ = 0;
   std::uint64_t moved_ = 0, calls_ = 0;
   std::uint64_t stop_at_ = ~std::uint64_t{0};

@@ -1,4 +1,4 @@
-// raw_tcp: what plain TCP sockets can do here, polled and never blocked on: the yardstick for net_perf.
+// raw_tcp: measures plain TCP sockets, polled without blocking, as the yardstick for net_perf.
 #include "base/error.h"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Rail by rail, then all at once, as asked for.
+// The sets of rails to measure, as asked for: each rail alone, then all together.
 std::vector<std::vector<RailAddress>> rail_sets(const std::vector<RailAddress>& rails, const Options& options) {
   std::vector<std::vector<RailAddress>> sets;
   if (!options.together_only) {
@@ -23,14 +23,14 @@ std::vector<std::vector<RailAddress>> rail_sets(const std::vector<RailAddress>& 
   return sets;
 }
 
-Status run_throughput(Rendezvous& rendezvous, const std::vector<RailAddress>& rails, const Options& options,
+Status run_throughput(ControlConnection& control, const std::vector<RailAddress>& rails, const Options& options,
                       json& document) {
   const double baseline_share = measure_background_share(options.baseline_s);
   json per_rail = json::object(), together;
   double sum = 0;
   const auto sets = rail_sets(rails, options);
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    RW_ASSIGN_OR_RETURN(json result, measure_throughput(rendezvous, sets[i], options, baseline_share));
+    RW_ASSIGN_OR_RETURN(json result, measure_throughput(control, sets[i], options, baseline_share));
     const bool alone = !options.together_only && i < rails.size();
     if (alone) {
       per_rail[sets[i][0].label] = result["goodput_gbps"];
@@ -38,26 +38,26 @@ Status run_throughput(Rendezvous& rendezvous, const std::vector<RailAddress>& ra
     } else {
       together = result["goodput_gbps"];
     }
-    if (rendezvous.rank() == 0) print_throughput(result);
+    if (control.rank() == 0) print_throughput(result);
     document["results"].push_back(std::move(result));
   }
   document["summary"] = {{"per_rail_gbps", per_rail}, {"sum_gbps", sum}, {"together_gbps", together}};
   return {};
 }
 
-Status run_ping_pong(Rendezvous& rendezvous, const RailAddress& rail, const Options& options, json& document) {
-  RW_ASSIGN_OR_RETURN(document["results"], measure_ping_pong(rendezvous, rail, options));
-  if (rendezvous.rank() == 0) summarise_latency(document);
+Status run_ping_pong(ControlConnection& control, const RailAddress& rail, const Options& options, json& document) {
+  RW_ASSIGN_OR_RETURN(document["results"], measure_ping_pong(control, rail, options));
+  if (control.rank() == 0) summarise_latency(document);
   return {};
 }
 
-Status run(Rendezvous& rendezvous, const Options& options, const std::vector<std::string>& command) {
+Status run(ControlConnection& control, const Options& options, const std::vector<std::string>& command) {
   RW_ASSIGN_OR_RETURN(const auto rails, find_rails(options.rails));
   json document = new_document("raw_tcp", options.mode, command);
-  RW_TRY(options.mode == "pingpong" ? run_ping_pong(rendezvous, rails[0], options, document)
-                                    : run_throughput(rendezvous, rails, options, document));
+  RW_TRY(options.mode == "pingpong" ? run_ping_pong(control, rails[0], options, document)
+                                    : run_throughput(control, rails, options, document));
   document["congestion_control"] = document["results"][0]["congestion_control"];
-  if (rendezvous.rank() != 0 || options.json_path.empty()) return {};
+  if (control.rank() != 0 || options.json_path.empty()) return {};
   return write_document(options.json_path, document);
 }
 

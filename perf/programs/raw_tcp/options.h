@@ -15,9 +15,9 @@ struct Options : LoadOptions {
   int nodelay = 1;
   int send_buffer = 0, receive_buffer = 0;
 
-  std::size_t recv_size = 0;  // from its text
+  std::size_t recv_size = 0;  // parsed from its text; bytes
 
-  // Fills what follows from the texts. Errors: invalid_argument.
+  // Parses the texts into the fields above. Errors: invalid_argument.
   Status resolve();
 };
 

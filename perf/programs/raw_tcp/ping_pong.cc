@@ -16,7 +16,7 @@ namespace {
 
 class Player {
  public:
-  // `memory`: the message's place, for both ways.
+  // `memory`: place of the message, for both directions.
   Player(int socket, std::span<std::byte> memory, int sleep_us)
       : socket_(socket), sleep_us_(sleep_us), memory_(memory) {}
 
@@ -70,17 +70,17 @@ Status ask(Player& player, int trips, LatencySamples* samples) {
 
 }  // namespace
 
-Result<nlohmann::json> measure_ping_pong(Rendezvous& rendezvous, const RailAddress& rail, const Options& options) {
-  RW_ASSIGN_OR_RETURN(const auto connections, open_connections(rendezvous, {rail}, 1, options));
+Result<nlohmann::json> measure_ping_pong(ControlConnection& control, const RailAddress& rail, const Options& options) {
+  RW_ASSIGN_OR_RETURN(const auto connections, open_connections(control, {rail}, 1, options));
   const int warmup = options.iterations / 10 + 1;
   nlohmann::json results = nlohmann::json::array();
   for (const std::size_t size : options.sizes) {
     RW_ASSIGN_OR_RETURN(const Pages pages, Pages::allocate(size));
     Player player(connections[0].socket.get(), pages.span().first(size), options.sleep_us);
     LatencySamples samples(std::size_t(options.iterations));
-    RW_TRY(rendezvous.barrier());
+    RW_TRY(control.barrier());
     const CpuUse before = cpu_use();
-    if (rendezvous.rank() == 1) {
+    if (control.rank() == 1) {
       RW_TRY(serve(player, warmup + options.iterations));
     } else {
       RW_TRY(ask(player, warmup, nullptr));

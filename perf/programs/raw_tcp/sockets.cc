@@ -20,12 +20,12 @@ Status set_option(int socket, int level, int name, const void* value, socklen_t 
   return system_error(Scope::engine, what);
 }
 
-// Everything that must be set before the handshake, so that window scaling and congestion control see it.
+// Sets every option before the handshake, so that window scaling and congestion control honour them.
 Result<OwnedFd> make_socket(const RailAddress& rail, const Options& options) {
   OwnedFd socket(::socket(rail.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return system_error(Scope::engine, "socket");
   const int fd = socket.get();
-  // Best effort: without the privilege the source address alone decides.
+  // Best effort: without the privilege, the source address alone selects the interface.
   ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, rail.name.c_str(), socklen_t(rail.name.size()));
   if (::bind(fd, reinterpret_cast<const sockaddr*>(&rail.address), address_length(rail.address)) != 0) {
     return system_error(Scope::engine, "bind to " + format_address(rail.address));
@@ -82,7 +82,7 @@ Result<Listeners> listen_on(const std::vector<RailAddress>& rails, const Options
         ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
       return system_error(Scope::engine, "listen on " + rail.name);
     }
-    const auto port = ntohs(reinterpret_cast<const sockaddr_in&>(bound).sin_port);  // same place in sockaddr_in6
+    const auto port = ntohs(reinterpret_cast<const sockaddr_in&>(bound).sin_port);  // same offset in sockaddr_in6
     result.places += format_address(bound) + " " + std::to_string(port) + "\n";
     result.sockets.push_back(std::move(socket));
   }
@@ -101,12 +101,12 @@ Result<std::vector<sockaddr_storage>> parse_places(const std::string& text, std:
 
 }  // namespace
 
-Result<std::vector<Connection>> open_connections(Rendezvous& rendezvous, const std::vector<RailAddress>& rails,
+Result<std::vector<Connection>> open_connections(ControlConnection& control, const std::vector<RailAddress>& rails,
                                                  int per_rail, const Options& options) {
   std::vector<Connection> connections;
-  if (rendezvous.rank() == 1) {
+  if (control.rank() == 1) {
     RW_ASSIGN_OR_RETURN(const Listeners listeners, listen_on(rails, options));
-    RW_TRY(rendezvous.send(listeners.places));
+    RW_TRY(control.send(listeners.places));
     for (std::size_t i = 0; i < rails.size(); ++i) {
       for (int n = 0; n < per_rail; ++n) {
         RW_ASSIGN_OR_RETURN(OwnedFd socket, accept_within(listeners.sockets[i].get(), rails[i]));
@@ -114,7 +114,7 @@ Result<std::vector<Connection>> open_connections(Rendezvous& rendezvous, const s
       }
     }
   } else {
-    RW_ASSIGN_OR_RETURN(const std::string text, rendezvous.receive());
+    RW_ASSIGN_OR_RETURN(const std::string text, control.receive());
     RW_ASSIGN_OR_RETURN(const auto places, parse_places(text, rails.size()));
     for (std::size_t i = 0; i < rails.size(); ++i) {
       for (int n = 0; n < per_rail; ++n) {
@@ -123,7 +123,7 @@ Result<std::vector<Connection>> open_connections(Rendezvous& rendezvous, const s
       }
     }
   }
-  RW_TRY(rendezvous.barrier());
+  RW_TRY(control.barrier());
   return connections;
 }
 

@@ -100,7 +100,7 @@ class Measurement {
     return moved;
   }
 
-  // A block of counted bytes begins when every flow is through its warm-up.
+  // Begins a block of counted bytes once every flow has passed its warm-up.
   void start_counted(TimePoint t) {
     if (block_.began()) return;
     for (const Flow& flow : flows_) {
@@ -153,19 +153,19 @@ class Measurement {
 
 }  // namespace
 
-Result<nlohmann::json> measure_throughput(Rendezvous& rendezvous, const std::vector<RailAddress>& rails,
+Result<nlohmann::json> measure_throughput(ControlConnection& control, const std::vector<RailAddress>& rails,
                                           const Options& options, double baseline_share) {
-  RW_ASSIGN_OR_RETURN(auto connections, open_connections(rendezvous, rails, options.both ? 2 : 1, options));
+  RW_ASSIGN_OR_RETURN(auto connections, open_connections(control, rails, options.both ? 2 : 1, options));
   RW_ASSIGN_OR_RETURN(InterfaceSampler interfaces, InterfaceSampler::open());
   RW_ASSIGN_OR_RETURN(TimedCommands commands, TimedCommands::parse(options.at));
-  const int rank = rendezvous.rank();
+  const int rank = control.rank();
   RW_ASSIGN_OR_RETURN(std::vector<Flow> flows, make_flows(connections, rank, options));
   Measurement measurement(options, rank, std::move(flows), std::move(interfaces), std::move(commands));
-  RW_TRY(rendezvous.barrier());
+  RW_TRY(control.barrier());
   options.wait_to_begin();
   RW_TRY(measurement.run());
   const nlohmann::json mine = measurement.to_json();
-  RW_ASSIGN_OR_RETURN(const std::string text, rendezvous.exchange(json_text(mine)));
+  RW_ASSIGN_OR_RETURN(const std::string text, control.exchange(json_text(mine)));
   nlohmann::json other = nlohmann::json::parse(text);
   nlohmann::json result = rank == 0 ? merge_ranks(mine, std::move(other), baseline_share)
                                     : merge_ranks(std::move(other), mine, baseline_share);

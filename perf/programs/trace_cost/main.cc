@@ -1,5 +1,5 @@
-// trace_steps: a fixed number of steps like FSDP's, among ranks that are threads of this process, with or without a
-// trace. For counting instructions: perf/programs/trace_cost/count.
+// trace_steps: runs a fixed number of steps like FSDP's among ranks that are threads of this process, with or without a
+// trace. perf/programs/trace_cost/count counts the instructions.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/trace.h"
-#include "collective/meeting_folder.h"
+#include "collective/store_folder.h"
 #include "collectives/group/group.h"
 #include "common/command_line.h"
 #include "common/console.h"
@@ -34,7 +34,7 @@ struct Options {
   bool trace = false;
 };
 
-// All-gathers one layer ahead and waited for, reduce-scatters behind, as perf/programs/fsdp_replay has it.
+// Gathers one layer ahead and waits for it; reduces behind, as in perf/programs/fsdp_replay.
 Status step(Group& group, int layers, std::vector<float>& shards, std::vector<float>& whole) {
   const std::size_t shard = shards.size() / std::size_t(layers);
   const auto of = [&](std::vector<float>& all, int layer, std::size_t count) {
@@ -75,7 +75,7 @@ Status run_rank(int rank, const std::string& folder, const Options& options, std
 Status run(const Options& options) {
   std::size_t bytes = 0;
   RW_TRY(take("--bytes", parse_size(options.bytes_text), bytes));
-  RW_ASSIGN_OR_RETURN(const collective::MeetingFolder folder, collective::MeetingFolder::make());
+  RW_ASSIGN_OR_RETURN(const collective::StoreFolder folder, collective::StoreFolder::make());
   if (options.trace && !trace::start(kRecords)) return Status(Code::internal, Scope::engine, "a trace is on already");
   std::vector<Status> ended(kRanks);
   std::vector<std::thread> ranks;

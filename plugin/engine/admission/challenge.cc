@@ -48,7 +48,7 @@ Challenge::Message message_of(Kind kind, const Challenge::Nonce& nonce = {}, Ref
 auto without_tag(Challenge::Received message) { return message.first<kTagAt>(); }
 auto tag_in(Challenge::Received message) { return message.last<kTagBytes>(); }
 
-// A tag is over all that was said before on this connection, and over the message that carries the tag.
+// A tag covers all earlier messages of this connection, and its own message without the tag.
 Result<Tag> acceptor_tag(const SharedKey& key, Challenge::Received challenge, Challenge::Received response) {
   return tag_of(key.secret(), "railweave acceptor 1", {challenge, without_tag(response)});
 }
@@ -111,7 +111,7 @@ Challenge::Turn Challenge::on_unauthenticated(Received message) const {
   return bad("these are not Railweave's bytes");
 }
 
-// Nobody vouches for it; who can forge one could as well have reset the connection.
+// A refusal is not authenticated. An attacker that can forge a refusal could as well have reset the connection.
 Challenge::Turn Challenge::on_refusal(Received message) const {
   const auto refusal = Refusal(parsed(message).refusal);
   if (refusal == Refusal::no_key_here && state_ == State::awaiting_response) return mismatch(kPeerHasNone);

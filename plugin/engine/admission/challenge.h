@@ -1,10 +1,11 @@
-// Before a Hello: each end shows the other that it has the key (docs/operate/admission.md). One end of it, without I/O.
+// One end of the challenge that comes before the Hellos, without I/O. In the challenge each end shows the other that it
+// has the key (docs/operate/admission.md).
 //
 //   dialler   awaiting response ──> over          acceptor   awaiting challenge ──> awaiting proof ──> over
 //
-// Every message has 80 bytes, as the fixed part of a Hello has, so that ends of which one alone has a key understand
-// each other's first bytes and can say what is wrong. Without a key an end is over from the beginning and hears only
-// those.
+// Every message has 80 bytes, like the fixed part of a Hello. If one end alone has a key, both ends therefore
+// understand each other's first bytes and can name the cause. An end without a key is over from the beginning, and
+// reads only those first bytes.
 // Threads: one at a time.
 #pragma once
 
@@ -27,29 +28,30 @@ class Challenge {
   using Received = std::span<const std::byte, kChallengeBytes>;
   using Nonce = std::array<std::byte, 32>;
 
-  // `key`: null without one; outlives it. `nonce`: never used before and not to be foreseen; of no use without a key.
+  // `key`: outlives the challenge; null: no key. `nonce`: never used before, and unpredictable; unused without a key.
   Challenge(Role role, const SharedKey* key, const Nonce& nonce);
 
-  // What to say before anything is heard: a dialler with a key speaks first.
+  // Returns the message to send first; none: the other end speaks first. A dialler with a key speaks first.
   const std::optional<Message>& opening() const { return opening_; }
 
-  // Nothing but Hellos follows.
+  // True: this end's challenge is done, and Hellos follow.
   bool over() const { return state_ == State::over; }
-  // Whether the next 80 bytes are for on_message(), or else a Hello's. When it is over, only a refusal still is.
+  // True: the next 80 bytes are for on_message(). False: the bytes begin a Hello. Once over() is true, only a refusal,
+  // or the challenge to an end without a key, still concerns this end.
   bool concerns(Received next) const;
 
   struct Turn {
-    // Not ok: no connection comes of it. Code::remote; Code::exhausted.
+    // Not ok: the connection fails. Code::remote, or Code::exhausted.
     Status status = {};
-    // To be said; after a status that is not ok, the last thing.
+    // Message to send; after a status that is not ok, the last one. None: nothing to send.
     std::optional<Message> answer = {};
-    // The two ends have no key in common, or one has none: trying again changes nothing.
+    // The two ends have no key in common, or one has none: another try changes nothing.
     bool no_common_key = false;
   };
   // REQUIRES: concerns(message).
   Turn on_message(Received message);
 
-  // Once it is over. Null without a key.
+  // Valid once over() is true. Null without a key.
   const ConnectionKey* connection() const { return connection_ ? &*connection_ : nullptr; }
 
  private:
@@ -66,7 +68,7 @@ class Challenge {
   const Nonce nonce_;
   State state_;
   std::optional<Message> opening_;
-  Message challenge_{}, response_{};  // as they were said or heard: tags are of them
+  Message challenge_{}, response_{};  // as sent or received: tags cover them
   std::optional<ConnectionKey> connection_;
 };
 

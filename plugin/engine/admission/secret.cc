@@ -11,8 +11,8 @@
 namespace railweave::engine {
 namespace {
 
-// Without its handlers at exit, which would run while our threads still do, and without the configuration of the host's
-// own OpenSSL, which may name modules that are not made for this one.
+// Initializes OpenSSL without its exit handlers, which would run while our threads still run. The configuration of the
+// host's own OpenSSL is not loaded: it may name modules that are not made for this OpenSSL.
 bool ready() {
   static const bool begun = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, nullptr) == 1;
   return begun;
@@ -26,7 +26,7 @@ Result<Tag> tag_of(std::span<const std::byte> key, std::string_view label, Piece
   std::vector<std::byte> text;
   std::size_t bytes = label.size() + 1;
   for (const auto& piece : pieces) bytes += piece.size();
-  text.reserve(bytes);  // never moves: what it was moved from would not be wiped
+  text.reserve(bytes);  // never reallocates: the former memory would not be wiped
   const ScopeExit clean([&] { wipe(text); });
   const auto* const from = reinterpret_cast<const std::byte*>(label.data());
   text.insert(text.end(), from, from + label.size());

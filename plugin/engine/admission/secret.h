@@ -1,5 +1,5 @@
-// Keys, and what is made of them: HMAC-SHA-256 of OpenSSL, whose code is linked in and speaks to nobody else of the
-// process.
+// Keys, and values derived from keys by HMAC-SHA-256 of OpenSSL. The code of OpenSSL is linked in, and hidden from all
+// other code of the process.
 // Threads: any. Nothing here is ever printed.
 #pragma once
 
@@ -15,15 +15,15 @@
 namespace railweave::engine {
 
 inline constexpr std::size_t kTagBytes = 32;
-// A message's authentication code. No secret.
+// The authentication code of a message; not secret.
 using Tag = std::array<std::byte, kTagBytes>;
 
 enum class Role : std::uint8_t { dialler = 1, acceptor = 2 };
 
-// Overwrites what an optimizer would leave.
+// Overwrites the bytes in a way that no optimizer removes.
 void wipe(std::span<std::byte> bytes);
 
-// 32 bytes that only those may know who have the key. Every copy is wiped when it goes.
+// 32 bytes that only holders of the key may know. Every copy is wiped when destroyed.
 class Secret {
  public:
   Secret() = default;
@@ -40,16 +40,16 @@ class Secret {
 
 using Pieces = std::initializer_list<std::span<const std::byte>>;
 
-// HMAC(key, label, a zero byte, the pieces one behind the other). What has no fixed size comes last, so that no two
-// lists make one text. Errors: Code::exhausted.
+// Returns HMAC(key, label, a zero byte, the pieces one behind the other). A piece without a fixed size comes last, so
+// that no two lists make one text. Errors: Code::exhausted.
 Result<Tag> tag_of(std::span<const std::byte> key, std::string_view label, Pieces pieces);
 inline Result<Tag> tag_of(const Secret& key, std::string_view label, Pieces pieces) {
   return tag_of(key.bytes(), label, pieces);
 }
-// The same, where the outcome is a key.
+// The same as tag_of(), where the result is a key.
 Result<Secret> derive(const Secret& key, std::string_view label, Pieces pieces);
 
-// Takes as long for tags that differ early as for those that do late.
+// True: the tags are equal. The time does not depend on the place where tags differ.
 bool same(std::span<const std::byte, kTagBytes> a, std::span<const std::byte, kTagBytes> b);
 
 }  // namespace railweave::engine

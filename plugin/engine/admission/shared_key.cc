@@ -46,11 +46,11 @@ Status check_file(const std::string& path, const struct stat& file) {
 }  // namespace
 
 Result<SharedKey> SharedKey::read(const std::string& path) {
-  // A pipe that nobody writes to would keep us waiting.
+  // O_NONBLOCK: opening a pipe without a writer would wait.
   const OwnedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat file {};
   if (const int err = errno; !fd) {
-    if (err == ENXIO && ::stat(path.c_str(), &file) == 0) RW_TRY(check_file(path, file));  // a socket cannot be opened
+    if (err == ENXIO && ::stat(path.c_str(), &file) == 0) RW_TRY(check_file(path, file));  // open() of a socket fails
     const std::string found(system_error(Scope::engine, "open", err).message());
     const bool path_is_wrong = err == ENOENT || err == EACCES || err == ENOTDIR;
     return unfit(
@@ -61,7 +61,7 @@ Result<SharedKey> SharedKey::read(const std::string& path) {
   }
   if (::fstat(fd.get(), &file) != 0) return unfit(path, "fstat", errno);
   RW_TRY(check_file(path, file));
-  std::array<std::byte, kBytesMax + 2> text;  // one for a newline, one to see that it is too long
+  std::array<std::byte, kBytesMax + 2> text;  // one byte for a newline, one to detect a longer key
   const ScopeExit clean([&] { wipe(text); });
   std::size_t bytes = 0;
   while (bytes < text.size()) {
@@ -79,7 +79,8 @@ Result<SharedKey> SharedKey::read(const std::string& path) {
 }
 
 Result<SharedKey> SharedKey::of(std::span<const std::byte> text) {
-  // Not as the HMAC's own key, which is filled up with zeroes: texts that differ in zeroes at their end would be one.
+  // The text is not the HMAC's own key, which HMAC fills up with zeroes: texts that differ only in zeroes at the end
+  // would be one key.
   Result<Tag> extracted = tag_of(std::as_bytes(std::span("railweave", 9)), "railweave key 1", {text});
   if (!extracted.ok()) return extracted.status();
   const ScopeExit clean([&] { wipe(*extracted); });

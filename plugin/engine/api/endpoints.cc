@@ -6,8 +6,8 @@
 namespace railweave::engine {
 namespace {
 
-// Whether the message of `status` names the peer, or the address that was dialled, itself. The handle's first address
-// beside the dialled one would be two addresses of one NIC, and a reader would look for two.
+// True: the message of `status` names the peer or the dialled address itself. Then the handle's first address is not
+// added: a reader would take two addresses of one NIC for two NICs.
 bool names_the_peer(const Status& status) {
   const bool by_peer = status.code() == Code::remote || status.code() == Code::timed_out;
   return by_peer && (status.scope() == Scope::lane || status.scope() == Scope::session);

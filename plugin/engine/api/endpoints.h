@@ -1,4 +1,4 @@
-// Listener and Connector as the engine's users hold them. One thread each.
+// Listener and Connector as the engine's users hold them. Threads: one thread at a time for each object.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class EngineListener final : public Listener {
 
 class EngineConnector final : public Connector {
  public:
-  // `peer` is for messages.
+  // `peer` names the peer in messages.
   EngineConnector(std::shared_ptr<HostEngine> engine, std::shared_ptr<PendingStream> pending, std::string peer);
   ~EngineConnector() override;
   Result<std::unique_ptr<SendStream>> poll() override;

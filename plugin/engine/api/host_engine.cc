@@ -39,8 +39,8 @@ Result<std::shared_ptr<Engine>> Engine::start(const Config& config) {
 namespace railweave::engine {
 namespace {
 
-constexpr std::size_t kUnacceptedBytesMax = 256 * MiB;       // slots of streams that nobody accepted yet
-constexpr Nanos kWarnUnusedAgain = std::chrono::minutes(1);  // of sessions that end without a stream
+constexpr std::size_t kUnacceptedBytesMax = 256 * MiB;       // for slots of streams that are not accepted yet
+constexpr Nanos kWarnUnusedAgain = std::chrono::minutes(1);  // between two WARN lines (warns_of_unused())
 
 std::string own_name() {
   std::array<char, 256> host{};
@@ -66,7 +66,7 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
       unix_listener_(reactor_),
       stats_endpoint_(reactor_),
       idle_sessions_(reactor_) {
-  (void)out_of_memory();  // made while there is some
+  (void)out_of_memory();  // allocates its Status while there is memory
   self_.instance = random_id();
   self_.name = own_name();
   self_.rails = &own_rails_.now();
@@ -84,7 +84,7 @@ Status HostEngine::read_key() {
     self_.key = &*key_;
     return {};
   }
-  static std::atomic<bool> said{false};  // once for a process is enough
+  static std::atomic<bool> said{false};  // one line a process
   const bool reachable = std::ranges::any_of(rails_, [](const Rail& rail) { return !rail.loopback; });
   if (reachable && !said.exchange(true))
     RW_INFO(init, "there is no RAILWEAVE_KEY_FILE: anyone on the network may connect");
@@ -114,8 +114,7 @@ void HostEngine::serve() {
   stats_endpoint_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
-// --------------------------------------------------------------------------------------------------------------- the
-// end
+// ------------------------------------------------------------------------------------------------------------- the end
 
 HostEngine::~HostEngine() {
   try {
@@ -135,7 +134,7 @@ HostEngine::~HostEngine() {
   directory_.fail_all();
 }
 
-// What is left are the sessions and their watches.
+// Stops everything except the sessions and their watches. Returns the sessions.
 std::vector<std::shared_ptr<Session>> HostEngine::stop_all() {
   own_rails_.close();
   unix_listener_.close();
@@ -154,8 +153,7 @@ void HostEngine::close_all_lanes() {
   while (const std::shared_ptr<Session> session = directory_.next(after)) session->close_lanes();
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// endpoints
+// ----------------------------------------------------------------------------------------------------------- endpoints
 
 Status HostEngine::check_device(int device) const {
   if (device >= 0 && device < int(devices_.size())) return {};
@@ -164,20 +162,21 @@ Status HostEngine::check_device(int device) const {
 }
 
 std::uint64_t HostEngine::rail_mask(int device) const {
-  if (config_.devices == DeviceModel::aggregate) return ~std::uint64_t{0};  // those that come, too
+  if (config_.devices == DeviceModel::aggregate) return ~std::uint64_t{0};  // includes rails that come later
   std::uint64_t mask = 0;
   for (int rail : devices_[std::size_t(device)].rails) mask |= std::uint64_t{1} << rail;
   return mask;
 }
 
-// The device's own rails first: with several devices per host each is reached by its own way. Link-local addresses mean
-// something on one link only: they are told last, where there is room.
+// Returns the addresses of the device's own rails, so that each of several devices is reached by its own rails. If
+// these rails have no addresses, returns those of all rails. Link-local addresses are valid on one link only. They come
+// last: a handle has room for few addresses.
 std::vector<PeerAddress> HostEngine::addresses_of(int device) const {
   const std::vector<PeerRail> announced = own_rails_.announced();
   std::vector<PeerAddress> addresses;
   for (int rail : devices_[std::size_t(device)].rails)
     for (const PeerAddress& a : announced[std::size_t(rail)].addresses) addresses.push_back(a);
-  if (addresses.empty())  // others have them now
+  if (addresses.empty())  // other rails have these addresses now
     for (const PeerRail& rail : announced)
       addresses.insert(addresses.end(), rail.addresses.begin(), rail.addresses.end());
   std::stable_partition(addresses.begin(), addresses.end(),
@@ -240,13 +239,13 @@ bool HostEngine::may_warn_of_silence(bool is_silent) {
                                               is_silent ? RailLines::About::loss : RailLines::About::comeback, now());
 }
 
-// --------------------------------------------------------------------------------------------------- reactor's thread
+// ---------------------------------------------------------------------------------------------------- reactor's thread
 
 PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                      SessionDirectory::Waiters waiters) {
   const bool by_rails = lane.by_rails;
   std::shared_ptr<Session> session;
-  ScopeExit broken([&] {  // else it would stand in the way of the peer's next one for ever
+  ScopeExit broken([&] {  // without memory: a session left half made would block the peer's next session for ever
     for (const auto& waiter : waiters) waiter->fail(out_of_memory());
     if (session) session->fail(out_of_memory());
   });
@@ -257,7 +256,7 @@ PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std:
   for (const int down : own_rails_.down()) session->announce_link(down, false);
   const std::string rail = by_rails ? own_rails_.at(lane.rails.local).name : "shm";
   add_lane(*session, std::move(lane));
-  for (int i = 0; by_rails && i < int(own_rails_.now().size()); ++i)  // the handshake's list may be older
+  for (int i = 0; by_rails && i < int(own_rails_.now().size()); ++i)  // the rails in the handshake may be out of date
     if (own_rails_.has_news(i)) session->announce_rail(own_rails_.news_of(i));
   broken.dismiss();
   for (auto& waiter : waiters) session->open(waiter);
@@ -275,7 +274,7 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint6
   PeerSession& its = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
   if (!by_rails) return;
   assert(!its.reconciler && !its.probe && its.absent_rails);
-  (void)its.session->guarded([&] {  // else nobody would see to its lanes
+  (void)its.session->guarded([&] {  // without a reconciler the session would get no more lanes
     const LaneReconciler::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
     its.reconciler = std::make_unique<LaneReconciler>(give_dialler(its, key), options, welcome.rails,
                                                       LaneReconciler::FirstLane{rails, dialled_rail},
@@ -289,7 +288,7 @@ void HostEngine::accept_session(const Hello& first, NewLane lane) {
   const bool by_rails = lane.by_rails;
   const PeerKey key = key_of_dialler(self_, first);
   PeerSession& its = add_session(key, first, first.session, std::move(lane), {});
-  (void)its.session->guarded([&] {  // likewise, and it would stay for ever
+  (void)its.session->guarded([&] {  // without a probe and an idle record the session could stay for ever
     if (by_rails) its.probe = std::make_unique<PeerProbe>(give_dialler(its, key), first.rails);
     idle_sessions_.add(its.session);
   });
@@ -303,8 +302,8 @@ SessionAccess HostEngine::give_dialler(PeerSession& its, const PeerKey& key) {
 }
 
 void HostEngine::add_lane(Session& session, NewLane lane) {
-  if (session.over()) return;  // its lanes were closed: nobody would close this one
-  (void)session.guarded([&] {  // the peer counts on the lane
+  if (session.over()) return;  // the session's lanes are closed already, and no call would close this one
+  (void)session.guarded([&] {  // a missing lane must not go unnoticed: the peer counts on the lane
     const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
     log_lane(session, lane);
     lane.begun.pending->start(std::move(lane.bootstrap));

@@ -1,6 +1,6 @@
-// The engine of one process (include/railweave/endpoint.h): one identity, one reactor, sessions by peer. It joins the
-// parts: OwnRails has the rails of this host, SessionDirectory the sessions and dials, Acceptor what comes in,
-// PeerSessions what is done for each session.
+// The engine of one process (include/railweave/endpoint.h): one identity, one reactor, sessions by peer. Joins these
+// parts: OwnRails has this host's rails, SessionDirectory the sessions and dials, Acceptor the incoming connections,
+// and PeerSessions the reactor's work for each session.
 //
 // Threads: as endpoint.h says. Each part says which threads may call it.
 #pragma once
@@ -37,7 +37,7 @@ class HostEngine final : public Engine,
  public:
   HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices);
   ~HostEngine() override;
-  // Errors: invalid_config of the key's file; system, without ports or threads.
+  // Errors: invalid_config (the key's file), exhausted (ports, threads), system.
   Status start();
 
   const std::vector<Rail>& rails() const override { return rails_; }
@@ -84,7 +84,7 @@ class HostEngine final : public Engine,
                            SessionDirectory::Waiters waiters);
   void on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane,
                   SessionDirectory::Waiters waiters);
-  // Gives the record its dialler. Returns what LaneReconciler or PeerProbe is made of.
+  // Makes the record's dialler. Returns the access that LaneReconciler and PeerProbe are constructed with.
   SessionAccess give_dialler(PeerSession& its, const PeerKey& key);
   void log_lane(const Session& session, const NewLane& lane) const;
   void retire(const std::shared_ptr<Session>& session);
@@ -94,10 +94,10 @@ class HostEngine final : public Engine,
 
   const ProcessOrigin origin_;
   const Config config_;
-  const std::vector<Rail> rails_;  // those it started with
+  const std::vector<Rail> rails_;  // those that the engine started with
   const std::vector<Device> devices_;
-  const Status ended_{Code::cancelled, Scope::engine, "the engine ended"};  // made while there is memory
-  std::optional<SharedKey> key_;                                            // start()'s
+  const Status ended_{Code::cancelled, Scope::engine, "the engine ended"};  // allocated early, while there is memory
+  std::optional<SharedKey> key_;                                            // read by start(); none: no key file
   Identity self_;
   Listeners listeners_;
   Reactor reactor_;
@@ -109,7 +109,7 @@ class HostEngine final : public Engine,
   StatsEndpoint stats_endpoint_;
   std::map<int, SharedAccount> accounts_;  // by interface index
   IdleSessions idle_sessions_;
-  std::atomic<TimePoint> warned_unused_{TimePoint{}};
+  std::atomic<TimePoint> warned_unused_{TimePoint{}};  // last warns_of_unused() that was true; TimePoint{}: never
 };
 
 }  // namespace railweave::engine

@@ -8,9 +8,9 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kIdleTime = std::chrono::seconds(10);  // for a peer to open a stream in its session,
-constexpr std::size_t kIdleMax = 64;                   // when so many have not;
-constexpr std::size_t kIdleAtOnceMax = 1024;           // when so many have not, the oldest ends at once
+constexpr Nanos kIdleTime = std::chrono::seconds(10);  // time to open a stream, while there are more than kIdleMax
+constexpr std::size_t kIdleMax = 64;                   // so many idle sessions may stay
+constexpr std::size_t kIdleAtOnceMax = 1024;           // beyond this number the oldest ends at once
 
 }  // namespace
 

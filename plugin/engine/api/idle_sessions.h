@@ -1,5 +1,5 @@
-// Sessions that peers began and have opened no stream in. A peer dials because it wants a stream; many that want none
-// only hold our descriptors, so the oldest of too many are ended. Reactor's thread only.
+// Sessions that peers began and have opened no stream in. Peers that want no stream only hold our descriptors. Ends the
+// oldest of these sessions if there are too many: 64 older than 10 s, or 1024. Threads: the reactor's only.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ class IdleSessions {
   explicit IdleSessions(Reactor& reactor) : reactor_(reactor) {}
   ~IdleSessions() { stop(); }
 
-  // A peer began it. Ends the oldest of too many.
+  // A peer began `session`. Ends the oldest sessions if there are too many.
   void add(const std::shared_ptr<Session>& session);
-  // None is ended from now on.
+  // Ends no session from now on.
   void stop();
 
  private:
@@ -28,7 +28,7 @@ class IdleSessions {
   void evict();
 
   Reactor& reactor_;
-  std::vector<Idle> idle_;  // the oldest first
+  std::vector<Idle> idle_;  // oldest first
   Reactor::TimerId timer_ = 0;
   bool warned_ = false;
 };

@@ -38,7 +38,8 @@ void Listeners::close_all() {
   for (auto& [id, queue] : queues) queue->close();
 }
 
-// Walks by number: a copy of the table would need memory, and the ends' sessions must not be under its mutex.
+// Walks the table by number: a copy would need memory, and dropping streams takes their sessions' mutexes, which must
+// not happen under the table's mutex.
 void Listeners::drop_dead() {
   for (std::uint32_t id = 0;; ++id) {
     std::shared_ptr<ListenQueue> queue;

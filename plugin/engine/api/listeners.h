@@ -1,5 +1,5 @@
-// The listeners of an engine, by the number that handles and OPENs name.
-// Threads: any. The mutex is held for look-ups only, and no other is taken under it.
+// The listeners of an engine, by the number that handles and OPEN frames carry.
+// Threads: any. The mutex is held for look-ups only, and no other mutex is taken inside it.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ namespace railweave::engine {
 
 class Listeners {
  public:
-  // `slot_streams`: so many streams that nobody accepted yet may have slots (SlotBudget).
+  // `slot_streams`: the number of streams not accepted yet that may have slots (SlotBudget).
   explicit Listeners(std::size_t slot_streams) : slot_budget_(slot_streams) {}
 
-  // A new one, with a number that none has had.
+  // Makes a listener, with a number that was not used before. `rail_mask`: bits of our rails that its streams may use.
   std::shared_ptr<ListenQueue> add(std::uint64_t rail_mask);
-  // Null: there is none of that number, any more.
+  // Null: no listener has that number, or it is closed.
   std::shared_ptr<ListenQueue> find(std::uint32_t id) const;
   void close(std::uint32_t id);
   void close_all();
-  // Streams whose sessions are over (ListenQueue::drop_dead).
+  // Drops streams whose sessions are over from every queue (ListenQueue::drop_dead()).
   void drop_dead();
 
  private:

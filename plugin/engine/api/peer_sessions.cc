@@ -54,7 +54,7 @@ PeerSession* PeerSessions::find(const Session& session) {
 void PeerSessions::remove(const Session& session) {
   const auto it = records_.find(&session);
   if (it == records_.end()) return;
-  const std::shared_ptr<Session> held = it->second.session;  // outlives what looks after it
+  const std::shared_ptr<Session> held = it->second.session;  // outlives the record, which refers to the session
   records_.erase(it);
 }
 

@@ -1,4 +1,4 @@
-// What the reactor does for each session of an engine: one record a session. Reactor's thread only.
+// The reactor's work for each session of an engine: one record a session. Threads: the reactor's only.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace railweave::engine {
 struct PeerSession {
   std::shared_ptr<Session> session;
   std::unique_ptr<SessionWatch> watch;
-  // Only a session by rails has the members below. One of reconciler and probe is there: reconciler where we dialled
-  // the session, probe where the peer did. Both refer to the session's lanes and to the dialler.
+  // Only a session by rails has the members below. `reconciler` is set where this end dialled the session, `probe`
+  // where the peer dialled. Both refer to the session's lanes and to the dialler.
   std::unique_ptr<RailLog> rail_log;
   std::unique_ptr<RailDialler> dialler;
   std::unique_ptr<LaneReconciler> reconciler;
@@ -33,27 +33,27 @@ struct PeerSession {
   bool by_rails() const { return rail_log != nullptr; }
   // Lanes were lost, or are wanted.
   void on_lane_wanted();
-  // A lane came. Perhaps from within the watch's poll().
+  // A lane is open. May be called from within the watch's poll().
   void on_lane();
-  // What the peer said of its rails.
+  // Applies what the peer announced of its rails. A malformed announcement ends the session.
   void apply_rails();
 };
 
 class PeerSessions {
  public:
-  // Both outlive it.
+  // Both outlive the object.
   PeerSessions(Reactor& reactor, const OwnRails& rails) : reactor_(reactor), rails_(rails) {}
 
   PeerSession& add(std::shared_ptr<Session> session, bool by_rails);
-  // Null: it has no record, any more.
+  // Null: the session has no record, or none any more.
   PeerSession* find(const Session& session);
-  // The record goes. REQUIRES: nothing of the record is on the stack below the caller.
+  // Removes the record. REQUIRES: no call into the record is on the stack.
   void remove(const Session& session);
-  // Nobody sees to the lanes of any session from now on; they are still watched.
+  // Dials and probes for no session from now on; the sessions are still watched.
   void stop_reconciling();
   void clear() { records_.clear(); }
 
-  // --- of our rails (OwnRails::Observer)
+  // --- events of our rails (OwnRails::Observer). `rail`: its index
   void on_link(int rail, bool up);
   void on_own_rail(int rail);
   void announce_rail(int rail);
@@ -62,7 +62,7 @@ class PeerSessions {
   RailLines& rail_lines() { return rail_lines_; }
 
  private:
-  // Each session's part, guarded: without memory that session ends, and the others have theirs.
+  // Calls act(record) for each session, guarded: a session without memory ends, and the others go on.
   template <class Act>
   void each(const Act& act);
   void find_absent_rails();

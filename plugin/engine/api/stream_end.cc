@@ -12,7 +12,7 @@ namespace railweave::engine {
 template <class F, class P, class B>
 void StreamEnd<F, P, B>::leave_session() {
   if (session_->forked()) return;
-  // Nothing here allocates, and the session waits for memory where it must: this runs in destructors.
+  // Destructors call this function, so nothing here allocates; the session waits for memory where it needs some.
   closing_ = true;  // ordered before drain() by the session's mutex in close()
   std::vector<Range> ranges = std::move(maybe_in_use_);
   for (std::size_t i = 0; i < requests_.capacity(); ++i) {
@@ -62,7 +62,7 @@ bool StreamEnd<F, P, B>::ended(const Request* request) const {
 template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
   assert(requests_.owns(&request) && request.state.load(std::memory_order_relaxed) == Request::State::done);
-  if (!request.status.ok() && request.size > 0) {  // first: it may throw, and is done again then
+  if (!request.status.ok() && request.size > 0) {  // first: this may throw, and the caller then tests again
     if (maybe_in_use_.size() < kRequestsPerStream)
       maybe_in_use_.push_back({request.data, request.size});
     else
@@ -103,7 +103,7 @@ bool StreamEnd<F, P, B>::holds(Range range) const {
 template <class F, class P, class B>
 bool StreamEnd<F, P, B>::post_held(protocol::SessionProtocol& session) {
   if (!stream_.can_post()) return false;
-  // posted once, even if the session finds no memory for the rest
+  // cleared first: the request is posted once, even if post() then throws std::bad_alloc
   Request* const request = std::exchange(held_, nullptr);
   if constexpr (std::is_same_v<P, protocol::RecvStream>) {
     session.post(stream_, request, request->data, request->size, request->reading == Reading::while_landing);

@@ -1,5 +1,5 @@
-// This process's end of a stream, as its caller sees it: request slots and an inbox into the session.
-// Threads: one caller; drain() on whoever drives the session, under its mutex.
+// This process's end of a stream, as its caller sees the stream: request slots, and an inbox into the session.
+// Threads: one caller at a time; drain() and holds() on the thread that drives the session, under the session's mutex.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,21 @@
 
 namespace railweave::engine {
 
-// Face: railweave::SendStream or RecvStream; ProtocolStream: its counterpart in the session; Bytes: what it points to.
+// Face: railweave::SendStream or RecvStream. ProtocolStream: its counterpart in the session. Bytes: std::byte of the
+// caller's memory, const for a send.
 template <class Face, class ProtocolStream, class Bytes>
 class StreamEnd : public Face, private Inbox {
  public:
   StreamEnd(std::shared_ptr<Session> session, ProtocolStream& stream)
       : session_(std::move(session)), stream_(stream), posts_(kRequestsPerStream), requests_(kRequestsPerStream) {
-    maybe_in_use_.reserve(2 * kRequestsPerStream);  // leave_session() adds those of requests under way
+    maybe_in_use_.reserve(2 * kRequestsPerStream);  // leave_session() adds memory of requests under way
   }
-  // Once the whole object is made: statistics, on any thread, call what is virtual in it from now on. leave_session()
-  // ends that.
+  // Call it once the whole object is constructed: from now on statistics call its virtual functions, on any thread.
+  // leave_session() ends these calls.
   void enlist() { session_->enlist(*this); }
-  // The session is over: of what was posted, only what is here already can end well.
+  // The session is over: only receives whose message is here already can still succeed.
   bool dead() const { return session_->over(); }
-  // Handed to the caller: from now on the end keeps `engine` alive.
+  // The end is handed to the caller, and keeps `engine` alive from now on.
   void hold(std::shared_ptr<const void> engine) { engine_ = std::move(engine); }
 
   Result<Progress> test(Request* request) override;
@@ -36,7 +37,7 @@ class StreamEnd : public Face, private Inbox {
   void withdraw(const void* data, std::size_t size) override;
 
  private:
-  std::shared_ptr<const void> engine_;  // first member: let go of last
+  std::shared_ptr<const void> engine_;  // first member: released last
 
  protected:
   struct PostOptions {
@@ -45,14 +46,14 @@ class StreamEnd : public Face, private Inbox {
   };
   Result<Request*> enqueue(Bytes* data, std::size_t size, const PostOptions& options);
   bool drain(protocol::SessionProtocol& session) override;
-  // Has drain() called, soon.
+  // Has drain() called soon.
   void call_drain() { session_->posted(*this); }
-  // First thing in the destructor of the whole object: until it is back the session may call what is virtual here.
+  // The first call in the destructor of the whole object: until it returns, the session may call virtual functions.
   void leave_session();
 
   const std::shared_ptr<Session> session_;
   ProtocolStream& stream_;
-  std::atomic<bool> closing_{false};  // drain(): drop what is left
+  std::atomic<bool> closing_{false};  // drain() drops the posts that are left
 
  private:
   using Range = std::span<const std::byte>;
@@ -65,7 +66,7 @@ class StreamEnd : public Face, private Inbox {
   SpscRing<Request*> posts_;
   SlotPool<Request> requests_;
   std::vector<Range> maybe_in_use_;  // memory of requests that ended in an error: a lane may still touch it
-  Request* held_ = nullptr;          // drain(): popped, and the session had no room
+  Request* held_ = nullptr;          // popped by drain() when the session had no room; null: none
 };
 
 class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const std::byte> {
@@ -80,8 +81,8 @@ class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const s
  private:
   bool drain(protocol::SessionProtocol& session) override;
 
-  std::atomic<std::uint64_t> expedited_below_{0};  // as the caller said
-  std::uint64_t announced_below_ = 0;              // to the session; drain()'s
+  std::atomic<std::uint64_t> expedited_below_{0};  // orders below this are expedited, by the caller
+  std::uint64_t announced_below_ = 0;              // as passed to the session; drain() only
 };
 
 class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::byte> {

@@ -5,7 +5,7 @@
 
 namespace railweave::engine {
 
-// A SendEnd's destructor takes its session's mutex: never destroy one under ours.
+// A SendEnd's destructor takes its session's mutex, so no SendEnd is destroyed while a mutex of this file is held.
 
 void PendingStream::fail(const Status& why) {
   const MutexLock lock(mutex_);
@@ -25,7 +25,7 @@ void PendingStream::on_opened() {
 
 void PendingStream::leave_session() {
   std::unique_ptr<SendEnd> dropped;
-  const MutexLock lock(mutex_);  // goes before `dropped`
+  const MutexLock lock(mutex_);  // released before `dropped` is destroyed
   dropped = std::move(end_);
   session_.reset();
 }
@@ -70,7 +70,7 @@ bool ListenQueue::has_room() {
 }
 
 void ListenQueue::push(std::unique_ptr<RecvEnd> end, SlotBudget::Share slots) {
-  const MutexLock lock(mutex_);  // goes before the arguments do
+  const MutexLock lock(mutex_);  // released before the arguments are destroyed
   if (closed_) return;
   Waiting& waiting = waiting_.emplace_back();
   waiting.end = std::move(end);

@@ -14,10 +14,10 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kHelloTime = std::chrono::seconds(5);  // then a silent connection is rejected
-constexpr std::size_t kIncomingMax = 1024;             // handshakes under way; beyond it the oldest is closed
-constexpr int kLoopbackIndex = 1;                      // of `lo`, in each network namespace (linux/include/net/flow.h)
-// of who has no key in common with us, encrypts alone, or sends nonsense
+constexpr Nanos kHelloTime = std::chrono::seconds(5);  // a connection that is silent for longer is rejected
+constexpr std::size_t kIncomingMax = 1024;             // handshakes under way; beyond this number the oldest is closed
+constexpr int kLoopbackIndex = 1;                      // of `lo`, in every network namespace (linux/include/net/flow.h)
+// between two warnings of peers that have no key in common with us, or another encryption setting
 constexpr Nanos kWarnAgain = std::chrono::minutes(1);
 
 bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
@@ -44,15 +44,16 @@ void Acceptor::stop() {
   unconfirmed_.clear();
 }
 
-// With default ARP settings a host takes packets for an address of one interface on any other of the same segment.
+// Finds the rail on which a connection arrived. With default ARP settings a host takes packets for an address of one
+// interface on any other of the same segment.
 Acceptor::Arrival Acceptor::arrival_of(const wire::Accepted& accepted, int dialled_rail) const {
   const Address::Family family = accepted.remote.family() == AF_INET6 ? Address::Family::v6 : Address::Family::v4;
-  // by any interface, and bound to none
+  // a rail by routes uses any interface, and binds to none
   if (rails_.at(dialled_rail).by_routes) return {dialled_rail, dialled_rail, "", family};
   const auto rail = std::ranges::find(rails_.now(), accepted.interface, &Rail::ifindex);
   // the kernel names the VRF, not the NIC, for IPv4
   const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_.at(dialled_rail).vrf_ifindex;
-  // from this host: pinned it would lead nowhere
+  // a connection from this host would lead nowhere if pinned
   if (accepted.interface == kLoopbackIndex) return {dialled_rail, dialled_rail, "", family};
   const bool told = accepted.interface != 0 && !by_vrf;
   if (!told) return {dialled_rail, dialled_rail, rails_.at(dialled_rail).name, family};
@@ -62,14 +63,14 @@ Acceptor::Arrival Acceptor::arrival_of(const wire::Accepted& accepted, int diall
 
 void Acceptor::on_connection(wire::Accepted accepted, int dialled_rail) {
   const Arrival arrival = arrival_of(accepted, dialled_rail);
-  // The kernel's routes might send all answers out by another interface.
+  // Unbound, the kernel's routes might send all answers by another interface.
   if (const Status bound = wire::bind_to_interface(accepted.fd.get(), arrival.interface, accepted.remote);
       !bound.ok()) {
     RW_INFO(net, "no connection from {}: {}", wire::to_string(accepted.remote), bound.message());
     return;
   }
   (void)wire::set_options(accepted.fd.get(), {self_.config->congestion_control, -1, self_.config->peer_timeout});
-  // The socket does not know its peer any more once that has reset it.
+  // The address is noted now, because a socket does not know its peer any more once the peer has reset it.
   await_hello(std::move(accepted.fd), "connection from " + wire::to_string(accepted.remote), &Handshake::await,
               [this, arrival](Handshake::Outcome outcome) { on_hello(arrival, std::move(outcome)); });
 }
@@ -80,18 +81,19 @@ void Acceptor::on_local_connection(OwnedFd fd) {
 }
 
 void Acceptor::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then) {
-  if (stopped_) return;  // closes it
-  // A peer speaks at once; who came first and is still silent is the likeliest stranger.
+  if (stopped_) return;  // closes the connection
+  // A peer speaks at once. The oldest connection that is still silent is most likely no peer.
   if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
   const std::uint64_t number = next_incoming_++;
   incoming_.emplace(number, await(reactor_, std::move(fd), std::move(what), self_.key, now() + kHelloTime,
                                   [this, number, then = std::move(then)](Handshake::Outcome outcome) {
-                                    const auto node = incoming_.extract(number);  // lives until we return
+                                    const auto node = incoming_.extract(number);  // lives until this call returns
                                     then(std::move(outcome));
                                   }));
 }
 
-// A peer that was set up wrongly is the job's own trouble and is warned of; strangers may not fill the log.
+// Warns of peers with wrong settings, which are peers of the job, at most once in kWarnAgain. All other rejections are
+// logged at INFO, because strangers must not fill the log.
 void Acceptor::note_rejected(const std::string& why, bool set_up_wrongly) {
   const bool lately = warned_rejected_ != TimePoint{} && now() - warned_rejected_ < kWarnAgain;
   if (!set_up_wrongly || lately) {
@@ -158,12 +160,12 @@ Hello Acceptor::answer(const Hello& hello, Hello::Kind kind, int rail) const {
 void Acceptor::refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason) {
   Hello a = answer(caller.hello, Hello::Kind::refused, 0);
   a.refusal = refusal;
-  if (refusal == Hello::Refusal::stranger) a.from = {};  // whoever it is need not learn whom he found
+  if (refusal == Hello::Refusal::stranger) a.from = {};  // a stranger must not learn our instance
   a.reason = std::move(reason);
   (void)send_hello(caller, a);
 }
 
-// True: the caller is told why there will be no session of its dial.
+// True: no session will come of the dial, and the dialler was sent the reason.
 bool Acceptor::refuses_first(const Handshake::Outcome& caller) {
   const Hello& hello = caller.hello;
   const PeerKey key = key_of_dialler(self_, hello);
@@ -211,7 +213,7 @@ Status Acceptor::begin_lane(NewLane& lane, const Hello& hello, Hello& welcome) {
   return {};
 }
 
-// The lane stands once the dialler has confirmed it.
+// Sends the welcome. The lane is established once the dialler has confirmed it.
 void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret) {
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, arrival.rail);
@@ -227,12 +229,13 @@ void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLan
   unconfirmed_.add(std::move(caller), {hello, std::move(lane), arrival.dialled});
 }
 
-// Once a rail. A dialler whose connection for this rail goes astray tries IPv6 before it joins a lane that did; so
-// there is no such way, or none that works.
+// Warns, once for each rail, of connections that arrive at another rail than the one dialled. A dialler whose
+// connection goes astray tries IPv6 before it joins such a lane. IPv6 therefore is missing or does not work here.
 void Acceptor::log_astray(const UnconfirmedLanes::Entry& entry) {
   if (entry.dialled_rail == entry.lane.rails.local) return;
   const PeerRail& dialled = rails_.with_ports()[std::size_t(entry.dialled_rail)];
-  if (has_any_of(rails_.at(entry.lane.rails.local), dialled.addresses)) return;  // the address has moved there
+  // the address has moved to the other rail
+  if (has_any_of(rails_.at(entry.lane.rails.local), dialled.addresses)) return;
   const bool has_ipv6 = std::ranges::any_of(
       dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
   if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !logged_absences_.may_log_ours(entry.dialled_rail))
@@ -247,7 +250,7 @@ void Acceptor::log_astray(const UnconfirmedLanes::Entry& entry) {
 void Acceptor::on_confirmed(UnconfirmedLanes::Entry entry) {
   if (stopped_) return;
   const Hello& hello = entry.hello;
-  // a slow dialler gave up: its lane would only have to be fenced
+  // the dialler gave up: its lane would only have to be fenced
   if (wire::is_closed_by_peer(entry.lane.bootstrap.fd.get())) return;
   const auto session = directory_.find(key_of_dialler(self_, hello));
   log_astray(entry);
@@ -255,8 +258,8 @@ void Acceptor::on_confirmed(UnconfirmedLanes::Entry entry) {
     if (!session->had_lane(hello.lane)) owner_.add_lane(*session, std::move(entry.lane));
     return;
   }
-  // Both dialled and both were welcomed: the greater instance's dial stays, if nothing was heard in the other's session
-  // yet.
+  // Both ends dialled, and both were welcomed. The greater instance's dial stays, if nothing was heard in the other's
+  // session yet.
   const bool gives_way =
       session && !session->was_heard() && owner_.was_dialled(*session) && self_.instance < hello.from;
   if (session && !gives_way) {
@@ -283,7 +286,7 @@ void Acceptor::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
                                                             : nullptr;
   if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *secret).ok())
     return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
-  // we were stopped, and the dialler gave up: what it said of its rails is old
+  // this process was stopped, and the dialler gave up: its statement about its rails is old
   if (wire::is_closed_by_peer(caller.fd.get())) return;
   if (session && session->had_lane(hello.lane)) {
     refuse(caller, Hello::Refusal::duplicate, "that lane exists already");

@@ -1,5 +1,6 @@
-// The acceptor's side of handshakes: who may come in, by which rail, and what becomes of dials that cross (decision D2;
-// docs/internals/protocol.md, "Handshake"). Reactor's thread only.
+// The acceptor's side of handshakes: which connections are admitted, by which rail, and which dial stays when both ends
+// dial (decision D2; docs/internals/protocol.md, "Handshake").
+// Threads: the reactor's only.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +23,17 @@
 
 namespace railweave::engine {
 
-// The engine, to which what was accepted goes.
+// The engine, which takes what was accepted. Threads: the reactor's.
 class AcceptorOwner {
  public:
-  // `first` was welcomed and confirmed: its session begins with `lane`.
+  // `first` was welcomed and confirmed. Its session begins with `lane`.
   virtual void accept_session(const Hello& first, NewLane lane) = 0;
-  // A lane joins the session.
+  // `lane` joins the session.
   virtual void add_lane(Session& session, NewLane lane) = 0;
-  // We dialled the session, by rails.
+  // True: this instance dialled the session, by rails.
   virtual bool was_dialled(const Session& session) = 0;
-  // The peer of a session that we dialled asked by these rails whether we are there.
+  // A join of a lane that `session` already had came by these rails. If this instance dialled the session, the join is
+  // a peer probe.
   virtual void on_probe(const Session& session, const RailPair& by, Address::Family family,
                         const std::vector<PeerRail>& peer_rails) = 0;
 
@@ -41,18 +43,18 @@ class AcceptorOwner {
 
 class Acceptor {
  public:
-  // All outlive it.
+  // All arguments outlive the acceptor.
   Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory,
            LoggedAbsences& absence_logged, AcceptorOwner& owner);
 
-  // From RailListeners and UnixListener.
+  // Take a connection from RailListeners and from UnixListener. `dialled_rail`: our rail whose address was dialled.
   void on_connection(wire::Accepted accepted, int dialled_rail);
   void on_local_connection(OwnedFd fd);
-  // Nothing is accepted from now on, and handshakes that are under way are closed.
+  // Accepts nothing from now on, and closes handshakes that are under way.
   void stop();
 
  private:
-  // Where a connection came in: by the interface of rail `rail` (none: -1), to an address of rail `dialled`.
+  // Where a connection arrived: on the interface of rail `rail` (-1: no rail), for an address of rail `dialled`.
   struct Arrival {
     int rail = -1, dialled = 0;
     std::string interface;
@@ -84,7 +86,7 @@ class Acceptor {
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;  // in order of arrival
   std::uint64_t next_incoming_ = 0;
   UnconfirmedLanes unconfirmed_;
-  TimePoint warned_rejected_{};
+  TimePoint warned_rejected_{};  // when a rejection was last logged at WARN; 0: never
   bool stopped_ = false;
 };
 

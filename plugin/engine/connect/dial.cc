@@ -19,10 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kHandshakeTime = 5s;  // one attempt
+constexpr Nanos kHandshakeTime = 5s;  // for one attempt
 constexpr Nanos kRoundPause = 250ms;
 constexpr Nanos kYieldPause = 1s;  // for the peer's own dial to make the session
-constexpr int kRoundsMax = 4;      // of refusals; silence is bounded by the deadline
+constexpr int kRoundsMax = 4;      // rounds of refusals; rounds of silence are bounded by the deadline only
 constexpr std::size_t kAttemptsPerRound = 8;
 
 std::uint64_t random_serial() {
@@ -32,8 +32,8 @@ std::uint64_t random_serial() {
   return serial;
 }
 
-// The index of the peer's rail that has this address and port; -1: none.
-int rail_that_tells(const std::vector<PeerRail>& rails, const PeerAddress& target) {
+// Returns the index of the peer's rail that has this address and port; -1: none.
+int announcing_rail(const std::vector<PeerRail>& rails, const PeerAddress& target) {
   for (std::size_t i = 0; i < rails.size(); ++i)
     for (const PeerAddress& told : rails[i].addresses)
       if (told.address.family == target.address.family && told.address.bytes == target.address.bytes &&
@@ -162,9 +162,9 @@ void Dial::start() {
 
 bool Dial::dial_local() {
   if (!local_) return false;
-  local_ = false;  // if it comes to nothing
+  local_ = false;  // unless the dial below begins
   Result<OwnedFd> fd = dial_abstract(local_name(peer_.instance));
-  if (!fd.ok()) return false;  // on another host, as a rule
+  if (!fd.ok()) return false;  // the peer is on another host, as a rule
   if (Status s = check_same_user(fd->get()); !s.ok()) {
     RW_INFO(net, "no shared memory: {}", s.message());
     return false;
@@ -190,9 +190,9 @@ Status Dial::begin_lane(Attempt& attempt, int rail) {
   return {};
 }
 
-// All addresses of the handle at once, from rails of their subnets where there are such. Link-local ones have their
-// turn when the others have failed: a host with a NIC that is no rail in the same segment may take all IPv4 connections
-// there (ARP), but no others.
+// Dials all addresses of the handle at once, from rails of their subnets where there are such rails. Link-local
+// addresses are dialled when the others have failed. A host with a NIC that is no rail may take all IPv4 connections of
+// the segment there (ARP), but no link-local ones.
 void Dial::next_round() {
   ++rounds_;
   only_that_ = true;
@@ -231,7 +231,7 @@ std::optional<Route> Dial::route_to(int rail, int address) const {
   return route;
 }
 
-// A route may come yet, as long as a connect has time.
+// True: the kernel has no route. The failure counts as a timeout, because a route may still come before the deadline.
 bool Dial::leads_nowhere(int rail, const Route& route) {
   const std::string why = why_no_route((*self_.rails)[std::size_t(rail)], route);
   if (why.empty()) return false;
@@ -251,7 +251,7 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const bool welcome = outcome.status.ok() && answer.kind == Hello::Kind::welcome && answer.from == peer_.instance;
   const Status nonsense = welcome ? check_welcome(answer) : Status();
   if (welcome && nonsense.ok()) {
-    NewLane lane{0, {rail, answer.remote_rail}, rail_that_tells(answer.rails, target), by_rails, std::move(begun)};
+    NewLane lane{0, {rail, answer.remote_rail}, announcing_rail(answer.rails, target), by_rails, std::move(begun)};
     outcome.status = agree(lane, outcome);
     if (outcome.status.ok()) {
       attempts_.clear();
@@ -275,7 +275,7 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   next_round_later();
 }
 
-// The acceptor may have reset the connection meanwhile: then another way may do.
+// Fails if the acceptor has reset the connection meanwhile. Another attempt may succeed then.
 Status Dial::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
   RW_TRY(take_session_secret(lane, welcome));
   RW_TRY(begin_encryption(lane, self_, wire::TlsEnd::client, welcome));
@@ -283,8 +283,8 @@ Status Dial::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
   return lane.by_rails ? send_confirm(welcome) : Status();
 }
 
-// A refusal may be about to change (the peer's own dial is on its way, its engine is starting): another round, a few
-// times. A key never does, nor does encryption.
+// Begins another round, kRoundsMax in all after refusals. A refusal may change soon: the peer's own dial is under way,
+// or its engine is starting. Keys and encryption settings never change.
 void Dial::next_round_later() {
   const bool silent = last_failure_.code() == Code::timed_out;
   const bool certain = !no_common_key_.ok() && only_that_ && !yielding_;

@@ -1,13 +1,13 @@
-// Reaching one peer: the first lane, which makes the session. The others are LaneReconciler's.
+// Dials one peer: the first lane, which makes the session. LaneReconciler dials the others.
 //
-// Where shared memory is on, the instance's local socket is tried first; the one lane that comes of it is all.
+// Where shared memory is on, the peer's local socket is dialled first. The one lane that comes of this dial is all.
 //
 //   dialling → welcomed: the session is there → done
-//            → yielding: the peer dials us, too, and its dial stays (the greater id's), → done when it arrives
+//            → yielding: the peer dials us, too, and its dial stays (the greater id's); → done when it arrives
 //            → failed: every address refused or stayed silent, in every round, or the deadline passed;
-//              or in one round nobody answered but who has no key in common with us
+//              or the only ends that answered in one round have no key in common with us
 //
-// On the reactor's thread only, except add_waiter() (under the directory's mutex).
+// Threads: the reactor's only, except add_waiter() (under the directory's mutex).
 #pragma once
 
 #include <atomic>
@@ -28,29 +28,30 @@
 
 namespace railweave::engine {
 
-// Its numbers become indices here, and anybody may have sent them. Errors: Code::remote, naming what is wrong.
+// Checks a welcome, whose numbers become indices here and which any process may have sent. Errors: Code::remote, with
+// the value found.
 Status check_welcome(const Hello& welcome);
 
-// Features of our Hellos.
+// Returns the feature bits of our Hellos.
 std::uint64_t features(const Identity& self);
-// What is wrong where the two ends differ, said by one that does or does not encrypt itself.
+// Returns the message for two ends of which one alone encrypts. `we_encrypt`: the end that reports it encrypts.
 const char* encryption_differs(bool we_encrypt);
 
-// Why a connection by this route would lead nowhere: the kernel has no route by the rail from its address. Empty: it
-// has, or does not say.
+// Returns why a connection by this route would lead nowhere: the kernel has no route by the rail from its address.
+// Empty: there is a route, or the kernel does not say.
 std::string why_no_route(const Rail& rail, const Route& route);
-// How to dial from a rail to the other end of `route`.
+// Returns how to dial the target of `route` from a rail.
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class);
-// Asks `peer` to take the connection into `session` as lane `lane`.
+// Returns the Hello that asks `peer` to take the connection into `session` as lane `lane`.
 Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t session, int traffic_class,
                  protocol::LaneId lane, const RailPair& rails);
 
 class Dial {
  public:
   struct Callbacks {
-    // The first lane is there, and confirmed.
+    // Both ends agreed on the first lane, and our confirm, if the lane needs one, was sent.
     std::function<void(const Hello& welcome, NewLane lane)> welcomed;
-    // Nothing more will happen. Not ok: no session came of it. May destroy the dial.
+    // The dial is over. Not ok: no session came of it. The callback may destroy the dial.
     std::function<void(Status)> over;
   };
 
@@ -60,13 +61,13 @@ class Dial {
   std::uint64_t serial() const { return serial_; }
   const HandleContent& peer() const { return peer_; }
   TimePoint began_at() const { return began_at_; }
-  // Each has its own time.
+  // Adds a stream that waits for the session. Each waiter has its own deadline.
   void add_waiter(std::shared_ptr<PendingStream> waiter);
-  // Those that did not give up meanwhile.
+  // Returns the waiters that did not give up meanwhile, and forgets all.
   std::vector<std::shared_ptr<PendingStream>> take_waiters();
 
   void start();
-  // The peer's own dial made the session: ours is not needed.
+  // Ends the dial without an error, because the peer's own dial made the session.
   void yield();
 
  private:
@@ -86,13 +87,14 @@ class Dial {
   void next_round_later();
   std::optional<Route> route_to(int rail, int address) const;
   bool leads_nowhere(int rail, const Route& route);
-  // False: there is no way to the peer but by rails.
+  // False: the peer can be dialled by rails only.
   bool dial_local();
   void on_first(Attempt& attempt, Handshake::Outcome outcome);
   Status agree(NewLane& lane, const Handshake::Outcome& welcome) const;
   void remember_failure(const Handshake::Outcome& outcome, const std::string& what);
   void finish(Status status);
-  // Every way in from the reactor: without memory the dial is over, or its waiters would never hear.
+  // Wraps each call that comes from the reactor. Without memory the dial fails; otherwise its waiters would wait for
+  // ever.
   template <class Act>
   void guarded(const Act& act);
 
@@ -103,7 +105,7 @@ class Dial {
   const Callbacks callbacks_;
   const std::uint64_t serial_;
   const TimePoint began_at_;
-  std::atomic<TimePoint> deadline_;  // of the last waiter
+  std::atomic<TimePoint> deadline_;  // the latest of all waiters
   std::vector<std::shared_ptr<PendingStream>> waiters_;
 
   std::vector<std::unique_ptr<Attempt>> attempts_;  // under way
@@ -111,9 +113,9 @@ class Dial {
   bool yielding_ = false;
   bool local_ = false;  // the peer may be on this host
   Status last_failure_;
-  // or no common mind about encryption: what somebody who was reached said of it
+  // an answer which shows that the two ends have no key, or no encryption setting, in common; ok: none
   Status no_common_key_;
-  bool only_that_ = true;  // in this round nobody may yet turn out otherwise
+  bool only_that_ = true;  // no other failure of this round may end differently later
   Reactor::TimerId timer_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x56574c52;       // "RLWV"
-constexpr std::uint16_t kVersion = kHelloVersion;  // who cannot shake hands learns it from connect()
+constexpr std::uint16_t kVersion = kHelloVersion;  // so that connect() reports a release that cannot shake hands
 
 struct WireAddress {
   std::uint8_t family;

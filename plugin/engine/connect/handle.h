@@ -30,11 +30,12 @@ struct HandleContent {
 
 inline constexpr std::size_t kHandleAddresses = 4;
 
-// The abstract name of the socket at which an instance listens for peers of its host (docs/internals/shm.md).
+// Returns the abstract name of the socket at which an instance listens for peers of its own host
+// (docs/internals/shm.md).
 std::string local_name(const InstanceId& instance);
 
 Handle encode_handle(const HandleContent& content);
-// Errors: invalid_argument, saying whether it is no handle of ours, of another version, or damaged.
+// Errors: Code::invalid_argument. The message says whether the handle is foreign, of another version, or damaged.
 Result<HandleContent> decode_handle(const Handle& handle);
 
 }  // namespace railweave::engine

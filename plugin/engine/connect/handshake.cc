@@ -21,7 +21,7 @@
 namespace railweave::engine {
 namespace {
 
-// Where the connection is what failed, the peer or its way to us did.
+// Returns the error of a call that failed. Code::remote: the peer or the way to it failed, not this host.
 Status broken(std::string call) {
   const int err = errno;
   const Status status = system_error(Scope::lane, std::move(call), err);
@@ -32,7 +32,7 @@ Status broken(std::string call) {
 
 Role other(Role role) { return role == Role::dialler ? Role::acceptor : Role::dialler; }
 
-// A Hello as it is said: with a key, its seal behind it.
+// Returns the bytes of a Hello. With a key, the seal follows the Hello.
 Result<std::vector<std::byte>> sealed(const Hello& hello, Role by, const ConnectionKey* connection,
                                       const Secret* session) {
   std::vector<std::byte> message = encode_hello(hello);
@@ -42,15 +42,15 @@ Result<std::vector<std::byte>> sealed(const Hello& hello, Role by, const Connect
   return message;
 }
 
-// Two segments of the connection, less what the message has already. 0 where segments are no packets of a network, or
-// too large.
+// Returns the padding that makes the message fill two segments of the connection. 0: the message is longer, or segments
+// are no packets of a network, or too large.
 std::uint32_t padding_for(int fd, std::size_t message_bytes) {
   const std::size_t two_segments = 2 * wire::segment_bytes(fd);
   if (two_segments > kHelloPaddingBytesMax || two_segments <= message_bytes) return 0;
   return std::uint32_t(two_segments - message_bytes);
 }
 
-// The connection is new and its buffer empty: what does not fit at once is an error.
+// Sends the message at once. The connection is new and its buffer empty, so a message that does not fit is an error.
 Status send_whole(const Handshake::Outcome& to, Hello hello, Role by, const Secret* session) {
   const ConnectionKey* const connection = to.connection ? &*to.connection : nullptr;
   if (hello.kind == Hello::Kind::welcome || hello.kind == Hello::Kind::confirm)
@@ -143,7 +143,8 @@ void Handshake::end_at(TimePoint deadline) {
   });
 }
 
-// Where many processes share few cores, the answer may be there and this thread was not.
+// Extends the deadline by the time for which this thread waited for a core. Where many processes share few cores, the
+// answer may have come meanwhile.
 void Handshake::on_deadline(std::optional<Nanos> held_up_before) {
   const std::optional<Nanos> held_up = core_wait();
   if (held_up && held_up_before && *held_up - *held_up_before >= kHeldUpLeast)
@@ -157,7 +158,7 @@ void Handshake::on_deadline(std::optional<Nanos> held_up_before) {
   finish(std::move(why));
 }
 
-// What came through and what did not tells where to look. Welcome and confirm are the large packets of a handshake.
+// Returns the likely cause, by the packets that passed. Welcome and confirm are the large packets of a handshake.
 std::string Handshake::why_late() const {
   if (connecting_) return "no answer to the connection: a firewall, a cable or a switch?";
   const bool heard_all = !local_ && !wire::has_unacknowledged(fd_.get());
@@ -169,7 +170,7 @@ std::string Handshake::why_late() const {
   return "no handshake within its deadline";
 }
 
-// Callbacks never come from inside dial() and await().
+// Fails by a timer: callbacks never come from inside dial() and await().
 void Handshake::fail_soon(Status why) {
   if (timer_) reactor_.cancel(timer_);
   timer_ = reactor_.at(TimePoint{}, [this, why = std::move(why)] {
@@ -191,7 +192,7 @@ void Handshake::on_ready(std::uint32_t) {
   Status status;
   try {
     status = advance(wanted, complete);
-  } catch (const std::bad_alloc&) {  // over at once: nobody would look again before the deadline
+  } catch (const std::bad_alloc&) {  // fails at once: nothing else happens before the deadline
     status = out_of_memory();
   }
   if (!status.ok() || complete) return finish(status);
@@ -278,7 +279,7 @@ Status Handshake::read_some(bool& all) {
   return {};
 }
 
-// Finds how long the message is whose first bytes are in in_.
+// Sets expected_bytes_ for the message whose first bytes are in in_.
 Status Handshake::measure() {
   const std::span<const std::byte, kHelloFixedBytes> head(in_.data(), kHelloFixedBytes);
   if (challenge_->concerns(head)) return {};
@@ -313,8 +314,8 @@ Status Handshake::take_turn() {
   return {};
 }
 
-// The dialler's Hello may be on its way: closed with that unread the connection would be reset, and the reset might
-// overtake our refusal. True: it is gone, or has said too much.
+// Reads and discards until the dialler closes. Its Hello may be on its way: closing with unread bytes resets the
+// connection, and the reset might overtake our refusal. True: the dialler has closed, or has sent too much.
 bool Handshake::see_out() {
   constexpr std::size_t kThrownAwayMax = 64 * KiB;
   (void)shutdown(fd_.get(), SHUT_WR);
@@ -358,7 +359,7 @@ void Handshake::finish(Status status) {
     release_descriptor(fd_.get());
   }
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
-  // Nothing here asks for memory: whoever waits for the outcome has nobody else to hear it from.
+  // Allocates nothing: the caller that waits for the outcome learns of it in no other way.
   Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), no_common_key_, {}, seal_,
                   std::move(what_)};
   if (challenge_ && connection()) outcome.connection = *connection();

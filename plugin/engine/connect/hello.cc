@@ -14,7 +14,7 @@ constexpr std::uint64_t kMagic = 0x3156455741454b4cull;
 constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt | kFeatureOffer;
 constexpr std::size_t kRailsMax = protocol::kRailsMax;
 constexpr std::size_t kAddressesMax = 8;
-constexpr std::uint8_t kLinkDown = 1;  // of a rail's flags
+constexpr std::uint8_t kLinkDown = 1;  // bit of a rail's flags
 
 struct Fixed {
   std::uint64_t magic;
@@ -26,7 +26,7 @@ struct Fixed {
   std::uint16_t lane;
   std::uint8_t local_rail, remote_rail, traffic_class, refusal;
   std::uint16_t zero;
-  std::uint32_t crc;  // of everything, with this field zero
+  std::uint32_t crc;  // CRC32C of the whole message, with this field zero
   std::uint32_t padding_bytes;
 };
 static_assert(sizeof(Fixed) == kHelloFixedBytes);
@@ -49,7 +49,7 @@ class Writer {
   std::vector<std::byte> bytes;
 };
 
-// Reads past the end leave `ok` false and answer zeroes.
+// Reads past the end set `ok` to false and return zeroes.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> in) : in_(in) {}

@@ -1,13 +1,14 @@
-// The handshake's messages: what two instances say on a new connection before it becomes a lane
+// The handshake's messages, which two instances send on a new connection before it becomes a lane
 // (docs/internals/protocol.md).
 //
 //   dialler → acceptor   first: begin a session, this is its lane 0 │ join: add a lane to a session
-//   acceptor → dialler   welcome: the lane may stand │ refused: why, then the connection is closed
-//   dialler → acceptor   confirm: the welcome came, the lane stands; frames follow
+//   acceptor → dialler   welcome: agreed │ refused: the reason; then the connection is closed
+//   dialler → acceptor   confirm: the welcome came, the lane is established; frames follow
 //
-// 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome, and a join that asks whether the
-// session is still served: peer_probe.h) or a reason (refused). A welcome and a confirm have padding behind the body,
-// so that each fills two TCP segments: a path that loses large packets fails the handshake. Plain values; any thread.
+// A message has 80 fixed bytes, then a body of at most 16 KiB. The body has the sender's rails (first, welcome, and a
+// join that is a peer probe: peer_probe.h) or a reason (refused). A welcome and a confirm have padding behind the body,
+// so that each fills two TCP segments. A path that loses large packets therefore fails the handshake.
+// Plain values. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -25,28 +26,28 @@ namespace railweave::engine {
 
 inline constexpr std::size_t kHelloFixedBytes = 80;
 inline constexpr std::size_t kHelloBodyBytesMax = 16 * 1024;
-inline constexpr std::size_t kHelloPaddingBytesMax = 32 * 1024;  // of a welcome or a confirm, besides
+inline constexpr std::size_t kHelloPaddingBytesMax = 32 * 1024;  // of a welcome or a confirm, beyond the body's limit
 inline constexpr std::uint16_t kHelloVersion = 3;
 // Bits 0 and 1 are reserved.
-inline constexpr std::uint64_t kFeatureEncrypt = 4;  // its sender's TCP lanes are TLS
-inline constexpr std::uint64_t kFeatureOffer = 8;    // a wire's offer is behind the rails
+inline constexpr std::uint64_t kFeatureEncrypt = 4;  // the sender's TCP lanes are TLS
+inline constexpr std::uint64_t kFeatureOffer = 8;    // a wire's offer follows the rails
 inline constexpr std::size_t kWireNameMax = 15;
 inline constexpr std::size_t kWireOfferBytesMax = 256;
 
-// A rail as the peer needs to know it.
+// A rail as its owner describes it to peers.
 struct PeerRail {
   std::string name;
   std::uint32_t speed_mbps = 0;
-  std::vector<PeerAddress> addresses;  // with the port its owner listens on
-  bool link_down = false;              // its owner's kernel says so
+  std::vector<PeerAddress> addresses;  // each with the port at which the owner listens
+  bool link_down = false;              // according to the owner's kernel
   friend bool operator==(const PeerRail&, const PeerRail&) = default;
 };
 
-// first, join: the wire by which the dialler would have the lane go (wire/port.h). welcome: the same wire, if the
+// In a first or a join: the wire that the dialler wants for the lane (wire/port.h). In a welcome: the same wire, if the
 // acceptor has it.
 struct WireOffer {
   std::string wire;              // at most kWireNameMax characters
-  std::vector<std::byte> bytes;  // the wire's own; at most kWireOfferBytesMax
+  std::vector<std::byte> bytes;  // data of the wire; at most kWireOfferBytesMax
   friend bool operator==(const WireOffer&, const WireOffer&) = default;
 };
 
@@ -66,34 +67,35 @@ struct Hello {
   Kind kind = Kind::first;
   Refusal refusal = Refusal::none;
   std::uint16_t version = kHelloVersion;
-  // kFeature...; a bit the reader does not know is refused by number. kFeatureOffer is set by `offer`
+  // kFeature... bits; a bit that the reader does not know is an error. `offer` sets kFeatureOffer
   std::uint64_t features = 0;
   InstanceId from{}, to{};
   std::uint64_t session = 0;  // drawn by the dialler of the first lane
   std::uint16_t lane = 0;
-  std::uint8_t local_rail = 0;   // the dialler's rail
-  std::uint8_t remote_rail = 0;  // the acceptor's
+  std::uint8_t local_rail = 0;   // index into the dialler's rails
+  std::uint8_t remote_rail = 0;  // index into the acceptor's rails
   std::uint8_t traffic_class = 0;
   std::string peer;                 // "host pid 123", for messages; at most 255 bytes
   std::vector<PeerRail> rails;      // at most 64
-  std::string reason;               // refused
+  std::string reason;               // of a refusal
   std::optional<WireOffer> offer;   // sets kFeatureOffer; none: the plain wire, whose lane is the connection
-  std::uint32_t padding_bytes = 0;  // welcome, confirm: zeroes at the end; at most kHelloPaddingBytesMax
+  std::uint32_t padding_bytes = 0;  // zeroes at the end of a welcome or a confirm; at most kHelloPaddingBytesMax
 };
 
-// One rail as the body has it; what follows it is an error. Errors: Code::remote, saying what is wrong with it.
+// Encode and decode one rail as in the body. Bytes behind the rail are an error. Errors: Code::remote, naming the
+// defect.
 std::vector<std::byte> encode_rail(const PeerRail& rail);
 Result<PeerRail> decode_rail(std::span<const std::byte> bytes);
 
-// What the dialler answers to a welcome.
+// Returns the dialler's answer to a welcome.
 Hello confirm_of(const Hello& welcome);
 
 std::vector<std::byte> encode_hello(const Hello& hello);
 
-// Bytes that the whole message has, once its fixed part is there. Errors: Code::remote; not ours (random bytes, HTTP),
-// another version, unknown features, a body too long.
+// Returns the length of the whole message, from its fixed part. Errors: Code::remote for foreign bytes (random, HTTP),
+// another version, unknown features, or a body that is too long.
 Result<std::size_t> hello_bytes(std::span<const std::byte, kHelloFixedBytes> fixed);
-// Decodes the whole message. Errors: Code::remote, saying what is wrong with it.
+// Decodes the whole message. REQUIRES: kHelloFixedBytes or more. Errors: Code::remote, naming the defect.
 Result<Hello> decode_hello(std::span<const std::byte> message);
 
 }  // namespace railweave::engine

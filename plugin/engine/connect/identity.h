@@ -1,5 +1,5 @@
-// What a dial, a handshake and a probe need to know of their engine. Constant while the engine lives, but for the
-// rails. Reactor's thread.
+// The facts about its engine that a dial, a handshake and a probe need. Constant while the engine lives, except the
+// rails. Threads: the reactor's.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Identity {
   InstanceId instance{};
   std::string name;  // "host pid 123"
   const std::vector<Rail>* rails = nullptr;
-  const std::vector<PeerRail>* announced = nullptr;  // the same with ports
+  const std::vector<PeerRail>* announced = nullptr;  // `rails` as announced to peers, with ports
   const Config* config = nullptr;
   const SharedKey* key = nullptr;  // null: none
   Wires* wires = nullptr;

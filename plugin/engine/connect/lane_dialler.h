@@ -1,7 +1,7 @@
-// How LaneReconciler and PeerProbe reach the peer of their session. They know neither sockets nor handshakes: an engine
-// dials by RailDialler, the simulated hosts of tests/sim by simulated lanes.
+// The interface by which LaneReconciler and PeerProbe dial the peer of their session, without sockets or handshakes.
+// RailDialler implements it for an engine; simulated lanes implement it for the hosts of tests/sim.
 //
-// One thread, the one of the session's poll().
+// Threads: the thread of the session's poll() only.
 #pragma once
 
 #include <functional>
@@ -20,39 +20,40 @@
 
 namespace railweave::engine {
 
-// A lane of the session to be dialled.
+// The dial of one lane, or a peer probe.
 struct JoinOrder {
   protocol::LaneId lane = 0;
   RailPair rails;
   Route route;
-  Nanos time{0};             // to connect, and as much again from then on
-  bool is_question = false;  // a probe: our rails are told, and no lane is meant to come of it
+  Nanos time{0};             // to connect, and as much again from an established connection on
+  bool is_question = false;  // a peer probe: announces our rails, and brings no lane
 };
 
-// A lane on its way. Destroying it gives it up, without an answer.
+// A dial under way. Destroying a Join cancels the dial, without an answer.
 class Join {
  public:
   virtual ~Join() = default;
-  // Sends the confirm and gives the lane to the session. At most once, after a welcome, never for a question. `where`:
-  // the rails by which the connection goes. `doubtful`: Session::add_lane(). Errors: no lane comes of the join, though
-  // the peer may have heard the confirm. Throws std::bad_alloc.
+  // Sends the confirm and gives the lane to the session. REQUIRES: a welcome came, the dial is no probe, and take() was
+  // not called before. `where`: the rails by which the connection goes. `doubtful`: see Session::add_lane(). Errors: no
+  // lane comes of the join, though the peer may have received the confirm. Throws std::bad_alloc.
   virtual Status take(const RailPair& where, bool doubtful) = 0;
 };
 
 class LaneDialler {
  public:
   using Answered = std::function<void(const JoinAnswer& answer)>;
-  // Calls `answered` once, unless the Join is destroyed before; never from within join(). `answered` may destroy the
-  // Join. The dialler outlives its Joins. Errors: no lane can begin on that rail of ours. Throws std::bad_alloc.
+  // Begins a dial. Calls `answered` once, unless the Join is destroyed before; never from within join(). `answered` may
+  // destroy the Join. Lifetime: the dialler outlives its Joins. Errors: no lane can begin on that rail of ours. Throws
+  // std::bad_alloc.
   virtual Result<std::unique_ptr<Join>> join(const JoinOrder& order, Answered answered) = 0;
-  // Why a connection from that rail of ours would lead nowhere. Empty: it may lead somewhere.
+  // Returns why a connection from that rail of ours would lead nowhere. Empty: it may lead to the peer.
   virtual std::string why_no_route(int rail, const Route& route) = 0;
 
  protected:
   ~LaneDialler() = default;
 };
 
-// The session, and the means, that LaneReconciler and PeerProbe work with. All outlive them.
+// The session and the means with which LaneReconciler and PeerProbe work. Lifetime: all references outlive both.
 struct SessionAccess {
   Timers& timers;
   LaneDialler& dialler;

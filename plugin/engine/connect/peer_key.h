@@ -1,4 +1,4 @@
-// By what a session is found: two instances share one session per traffic class.
+// The key of a session in SessionDirectory: two instances share one session per traffic class.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@ namespace railweave::engine {
 struct PeerKey {
   InstanceId peer{};
   int traffic_class = 0;
-  // An instance that talks to itself has two halves of one session.
+  // An instance that connects to itself has two halves of one session.
   enum class Half { whole, dialler, acceptor } half = Half::whole;
   friend auto operator<=>(const PeerKey&, const PeerKey&) = default;
 };

@@ -38,11 +38,11 @@ class RailDialler::RailJoin final : public Join {
  private:
   void on_outcome(Handshake::Outcome outcome) {
     outcome_ = std::move(outcome);
-    const Answered answered = std::move(answered_);  // which may destroy this
+    const Answered answered = std::move(answered_);  // the callback may destroy this
     JoinAnswer answer;
     (void)dialler_.session_.guarded(
-        [&] { answer = dialler_.answer_of(outcome_, order_, told_way(dialler_.own(order_), order_.route)); });
-    answered(answer);  // also of a session that failed just now: else the attempt would never end
+        [&] { answer = dialler_.answer_of(outcome_, order_, route_text(dialler_.own(order_), order_.route)); });
+    answered(answer);  // also if the session failed just now: else the attempt would never end
   }
 
   const RailDialler& dialler_;
@@ -66,7 +66,7 @@ std::string RailDialler::why_no_route(int rail, const Route& route) {
   return engine::why_no_route((*self_.rails)[std::size_t(rail)], route);
 }
 
-// No wire begins a lane for a question.
+// Begins the wire's lane and the dial. A probe needs no lane of a wire.
 Result<std::unique_ptr<Join>> RailDialler::join(const JoinOrder& order, Answered answered) {
   Wires::Begun begun;
   if (!order.is_question) {
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Join>> RailDialler::join(const JoinOrder& order, Answered
 
 Hello RailDialler::hello(const JoinOrder& order) const {
   Hello hello = join_hello(self_, peer_, session_.serial(), traffic_class_, order.lane, order.rails);
-  // all of our addresses may be others by now, and no lane is left to say so
+  // all of our addresses may have changed, and no lane is left to announce them
   if (order.is_question) hello.rails = *self_.announced;
   return hello;
 }
@@ -112,7 +112,8 @@ JoinAnswer RailDialler::answer_of(const Handshake::Outcome& outcome, const JoinO
   return answer;
 }
 
-// Another instance may have the peer's address by now. Empty: the welcome is the peer's, to this lane.
+// Returns what is wrong with a welcome; empty: the welcome is the peer's, for this lane. Another instance may have the
+// peer's address by now.
 std::string RailDialler::what_is_wrong(const Hello& welcome, const JoinOrder& order, const std::string& what) const {
   if (welcome.from != peer_) return "a welcome from " + what + " by another instance, expected " + session_.peer();
   if (welcome.session == session_.serial() && welcome.lane == order.lane) return {};

@@ -1,7 +1,7 @@
 // Dials a session's lanes by the rails of this host: a connection, the handshake on it, and the wire that both ends
 // agree on.
 //
-// On the reactor's thread only. Outlives the joins that it began.
+// Threads: the reactor's only. Lifetime: outlives the joins that it began.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ namespace railweave::engine {
 
 class RailDialler final : public LaneDialler {
  public:
-  // Where a lane goes whose handshake is over.
+  // Takes a lane whose handshake is over.
   using Joined = std::function<void(Session& session, NewLane lane)>;
-  // `reactor`, `self` and `session` outlive it.
+  // `reactor`, `self` and `session` outlive the dialler.
   RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, Session& session,
               Joined joined);
 

@@ -11,8 +11,9 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kOpenAgainAfter = std::chrono::milliseconds(100);  // the end of a session that was never answered
-// the age of our own dial from which a crossing one is taken: ours leads nowhere
+// after the end of a session that the peer never answered
+constexpr Nanos kOpenAgainAfter = std::chrono::milliseconds(100);
+// age from which our own dial leads nowhere, so that a dial that crosses it is accepted
 constexpr Nanos kGiveWay = std::chrono::seconds(1);
 
 }  // namespace
@@ -29,8 +30,7 @@ PeerKey key_of_dialler(const Identity& self, const Hello& hello) {
 SessionDirectory::SessionDirectory(Reactor& reactor, const Identity& self, Status ended, Welcomed welcomed)
     : reactor_(reactor), self_(self), ended_(std::move(ended)), welcomed_(std::move(welcomed)) {}
 
-// ------------------------------------------------------------------------------------------------------- opening
-// streams
+// ----------------------------------------------------------------------------------------------------- opening streams
 
 void SessionDirectory::open(const std::shared_ptr<PendingStream>& pending) {
   const PeerKey key = key_for_dial(self_, pending->peer.instance, pending->traffic_class);
@@ -52,7 +52,7 @@ void SessionDirectory::open_again(std::shared_ptr<PendingStream> pending, const 
   until_memory([&] { reactor_.run_soon([this, pending, why] { open_a_little_later(pending, why); }); });
 }
 
-// Not at once: what ended the session may last.
+// Waits first, because the cause of the session's end may last.
 void SessionDirectory::open_a_little_later(const std::shared_ptr<PendingStream>& pending, const Status& why) {
   if (stopped_ || now() + kOpenAgainAfter >= pending->deadline) return pending->fail(stopped_ ? ended_ : why);
   const auto open_now = [this, pending] {
@@ -67,8 +67,7 @@ void SessionDirectory::open_a_little_later(const std::shared_ptr<PendingStream>&
   until_memory([&] { reactor_.at(now() + kOpenAgainAfter, open_now); });
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// dialling
+// ------------------------------------------------------------------------------------------------------------ dialling
 
 std::unique_ptr<Dial> SessionDirectory::make_dial(const PeerKey& key, const HandleContent& peer) {
   return std::make_unique<Dial>(
@@ -78,7 +77,7 @@ std::unique_ptr<Dial> SessionDirectory::make_dial(const PeerKey& key, const Hand
           .over = [this, key](const Status& status) { on_dial_over(key, status); }});
 }
 
-// No dial has the key. Whatever finds no memory, no dial stays behind that nobody starts.
+// REQUIRES: no dial has the key. Throws std::bad_alloc; no dial is left behind then that is never started.
 void SessionDirectory::begin_dial(const PeerKey& key, const HandleContent& peer, const Waiters& waiters) {
   std::unique_ptr<Dial> dial = make_dial(key, peer);
   for (const auto& waiter : waiters) dial->add_waiter(waiter);
@@ -110,7 +109,7 @@ void SessionDirectory::on_welcome(const PeerKey& key, const Hello& welcome, NewL
 
 void SessionDirectory::on_dial_over(const PeerKey& key, const Status& status) {
   std::shared_ptr<Dial> dial;
-  // The dial is running a callback of its own: it dies when that has returned.
+  // The dial runs a callback of its own, so a later task destroys it.
   ScopeExit later([&] { until_memory([&] { reactor_.run_soon([dial] {}); }); });
   Waiters waiters;
   std::shared_ptr<Session> session;
@@ -123,7 +122,8 @@ void SessionDirectory::on_dial_over(const PeerKey& key, const Status& status) {
     dials_.erase(it);
     waiters = dial->take_waiters();
     if (const auto s = sessions_.find(key); s != sessions_.end() && s->second->serves()) session = s->second;
-    // They came while the other lanes of a session were dialled that has failed since: nobody has dialled for them yet.
+    // These waiters came while the other lanes of a session were dialled, which has failed since. No dial was made for
+    // them yet.
     if (status.ok() && !session && !waiters.empty() && !stopped_) {
       try {
         begin_dial(key, dial->peer(), waiters);
@@ -169,8 +169,7 @@ void SessionDirectory::stop_dialling() {
     for (auto& waiter : dial->take_waiters()) waiter->fail(ended_);
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// sessions
+// ------------------------------------------------------------------------------------------------------------ sessions
 
 std::shared_ptr<Session> SessionDirectory::find(const PeerKey& key) const {
   const MutexLock lock(mutex_);

@@ -13,7 +13,7 @@ bool same_session(const Hello& a, const Hello& b) {
   return a.from == b.from && a.session == b.session && a.traffic_class == b.traffic_class;
 }
 
-// What is wrong with a confirm of what was said in `hello`; null: nothing.
+// Returns what is wrong with a confirm of the lane of `hello`; null: nothing.
 const char* what_is_wrong(const Hello& confirm, const Hello& hello) {
   if (confirm.kind != Hello::Kind::confirm) return "another message, expected a confirm";
   if (!same_session(confirm, hello) || confirm.lane != hello.lane) return "a confirm of another lane";
@@ -32,7 +32,7 @@ void UnconfirmedLanes::add(Handshake::Outcome welcomed, Entry entry) {
 }
 
 void UnconfirmedLanes::on_confirm(std::uint64_t number, Handshake::Outcome outcome) {
-  auto node = waiting_.extract(number);  // lives until we return
+  auto node = waiting_.extract(number);  // lives until this call returns
   assert(!node.empty());
   Entry& entry = node.mapped().entry;
   const char* const wrong = outcome.status.ok() ? what_is_wrong(outcome.hello, entry.hello) : nullptr;

@@ -1,8 +1,9 @@
-// Lanes that we welcomed and that do not stand yet: their diallers' confirms are awaited (docs/internals/protocol.md,
-// "Handshake"). A lane carries nothing of ours before: its packets to the dialler may lead nowhere, though the
-// dialler's reach us.
+// Lanes that this acceptor welcomed, and whose diallers' confirms have not come yet (docs/internals/protocol.md,
+// "Handshake"). Such a lane carries nothing of ours: our packets may not reach the dialler, though the dialler's reach
+// us.
 //
-// Bounded: beyond kMost the oldest is closed. On the reactor's thread only. Destroying it closes the connections.
+// Bounded: beyond kMost the oldest is closed. Threads: the reactor's only. Destroying the object closes the
+// connections.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +19,23 @@ namespace railweave::engine {
 
 class UnconfirmedLanes {
  public:
-  // for a confirm; its sender writes it as soon as it has the welcome
+  // to wait for a confirm, which the dialler writes as soon as it has the welcome
   static constexpr Nanos kTime = std::chrono::seconds(5);
 
   struct Entry {
-    Hello hello;           // the dialler's: a first or a join
-    NewLane lane;          // its connection is there once it is confirmed
-    int dialled_rail = 0;  // ours, whose address was dialled; lane.rails.local is where the connection arrived
+    Hello hello;           // the dialler's first or join
+    NewLane lane;          // has its connection once confirmed
+    int dialled_rail = 0;  // rail of ours that was dialled; lane.rails.local: where the connection arrived
   };
-  // A confirm came; the entry is no longer here.
+  // Takes a confirmed entry, which is removed here before.
   using Confirmed = std::function<void(Entry entry)>;
 
   UnconfirmedLanes(Reactor& reactor, Confirmed confirmed) : reactor_(reactor), confirmed_(std::move(confirmed)) {}
 
-  // Waits for the confirm that belongs to `entry` on the connection of `welcomed`. What is no such confirm, or too
-  // late, closes it.
+  // Waits for the confirm of `entry` on the connection of `welcomed`. Any other message, or none within kTime, closes
+  // the connection.
   void add(Handshake::Outcome welcomed, Entry entry);
-  // The first by which the sender of `join` began that session; null: there is none here.
+  // Returns the entry of the first by which the sender of `join` began that session; null: none here.
   const Entry* first_of(const Hello& join) const;
   void clear() { waiting_.clear(); }
 

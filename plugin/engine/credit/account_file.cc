@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kBytes = sizeof(AccountMemory);
 
-// Zeroes are an account without lanes; what another process wrote is one all the same: the memory holds nothing but
-// atomic numbers.
+// Zeroed memory is an account without lanes. Any other content is a valid account, too: the memory holds only atomic
+// numbers.
 Result<AccountFile> map(OwnedFd fd) {
   void* const at = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (at == MAP_FAILED) return memory_error("mmap");

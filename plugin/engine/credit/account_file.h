@@ -1,5 +1,5 @@
 // An AccountMemory that several processes can map: a sealed memfd (base/sealed_memory.h).
-// Threads: as for a value.
+// Threads: as a plain value.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,14 @@
 namespace railweave::engine {
 
 struct AccountFile {
-  OwnedFd fd{};                           // to be passed on
+  OwnedFd fd{};                           // for other processes
   std::shared_ptr<AccountMemory> memory;  // the mapping; outlives the descriptor
 
-  // A new one. Errors: exhausted (no memory or descriptors), system.
+  // Makes a new, empty account. Errors: exhausted (no memory or descriptors), system.
   static Result<AccountFile> make();
-  // One that came from another process. Errors: Code::remote when its size or its seals are not what they must be;
-  // system.
+  // Maps an account received from another process. Errors: Code::remote when size or seals are wrong; system.
   static Result<AccountFile> adopt(OwnedFd fd);
-  // Both map the same memory.
+  // True if both map the same memory.
   bool is_same(const AccountFile& other) const;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Nanos kRttEvery = std::chrono::milliseconds(20);
 
-// A window as LaneStats has it: 0 says that there is none, so a window of nothing shows as a byte.
+// Converts a window for LaneStats, where 0 means no window. A window of 0 bytes shows as 1 byte.
 std::uint64_t shown(std::uint64_t window_bytes) {
   return window_bytes == protocol::Credit::kNone ? 0 : std::max<std::uint64_t>(window_bytes, 1);
 }
@@ -25,8 +25,8 @@ void LaneCredit::show_receiving(const protocol::Credit& credit, wire::LaneMetric
   metrics.rail_senders.set(std::uint64_t(share_.senders()));
 }
 
-// A WINDOW for a lane that the peer does not have yet would say nothing, so the first one waits until something came by
-// the lane.
+// The first WINDOW waits until something arrived by the lane: a peer ignores a WINDOW for a lane that the peer does not
+// have yet.
 void LaneCredit::poll(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane) {
   const TimePoint now = protocol.now();
   if (now >= rtt_asked_at_ + kRttEvery) {

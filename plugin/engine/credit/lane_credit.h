@@ -1,11 +1,11 @@
-// What a lane's receiver does about its sender: finds the lane's share (LaneShare), has the wire bound what is under
-// way, and tells the peer the rest (AnnouncedCredit). Under the lane's claim.
+// Bounds a lane's sender from the receiving end. Finds the lane's share (LaneShare), has the wire bound the bytes under
+// way, and announces the credit to the peer (AnnouncedCredit). Threads: under the lane's claim.
 #pragma once
 
 #include <memory>
 
+#include "engine/credit/announced_credit.h"
 #include "engine/credit/lane_share.h"
-#include "engine/credit/told_credit.h"
 #include "engine/session/shared_protocol.h"
 #include "wire/lane_metrics.h"
 #include "wire/wire.h"
@@ -14,19 +14,18 @@ namespace railweave::engine {
 
 class LaneCredit {
  public:
-  // The credit window of each lane by rails, until its receiver says more. Both ends know it: it is part of the
-  // protocol's version.
+  // The credit window of each lane by rails, until the receiver's first WINDOW. Both ends know this value: the
+  // protocol version fixes the value.
   static constexpr protocol::Credit kFirst{.window_bytes = 16 * KiB};
 
   LaneCredit(std::shared_ptr<RailAccount> account, Rate speed) : share_(std::move(account), speed) {}
 
-  // Writes to `metrics` what bounds this end's sending. poll() writes what bounds the peer's.
+  // Writes the bounds of this end's sending to `metrics`. poll() writes the bounds of the peer's sending.
   static void show_sending(const protocol::SessionProtocol& session, protocol::LaneId id, wire::LaneMetrics& metrics);
 
-  // After what `lane` read was handled, or when due(). Not with the session's mutex held.
+  // Call after `lane`'s arrivals were handled, and when due(). Do not hold the session's mutex.
   void poll(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane);
-  // poll() should be called by then though nothing arrives, for the peer may wait to be told what it may send;
-  // TimePoint::max(): need not.
+  // When poll() must be called though nothing arrives: the peer may wait for a WINDOW. TimePoint::max(): never.
   TimePoint due() const { return share_.due(); }
 
  private:
@@ -34,8 +33,8 @@ class LaneCredit {
 
   LaneShare share_;
   AnnouncedCredit reported_{kFirst};
-  Nanos min_rtt_{0};
-  TimePoint rtt_asked_at_{};
+  Nanos min_rtt_{0};          // the lane's shortest round trip; 0: not known
+  TimePoint rtt_asked_at_{};  // when min_rtt_ was read
 };
 
 }  // namespace railweave::engine

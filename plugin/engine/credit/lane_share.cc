@@ -5,7 +5,7 @@
 namespace railweave::engine {
 namespace {
 
-// up to a limit: a peer with less sends when its next turn begins
+// bytes up to a limit; a peer with less room waits for its next turn
 constexpr std::uint64_t kRoomLeast = kShareLeast / 4;
 
 }  // namespace
@@ -16,8 +16,8 @@ bool LaneShare::may_send(std::uint64_t position) const {
   return credit_.limit == Credit::kNone || position + kRoomLeast < credit_.limit;
 }
 
-// What waits in the peer's session counts while the peer may not send by this lane, or until it is clear that the peer
-// does not.
+// Data that waits in the peer's session counts as demand while the peer may not send by this lane. Once the peer may
+// send, the data counts for kDemandForgotten more.
 bool LaneShare::demands(TimePoint now, const Arrivals& arrivals) const {
   if (weight_.is_heavy()) return true;
   return arrivals.waiting_kib > 0 && (!may_send(arrivals.position) || now < let_go_at_ + kDemandForgotten);
@@ -45,8 +45,8 @@ LaneShare::Credit LaneShare::poll(TimePoint now, const Arrivals& arrivals, Nanos
   return credit_;
 }
 
-// The leases of all others may be over where this process, or the host, stood still. The lane would take itself for the
-// only one.
+// After this process or the host stood still, the leases of all other lanes may be over. This lane would then take
+// itself for the only one with demand.
 void LaneShare::note_absence(TimePoint now) {
   if (place_.has_demand() && now > looked_at_ + RailAccount::kLease) others_known_at_ = now + RailAccount::kLease;
   looked_at_ = now;
@@ -61,7 +61,7 @@ void LaneShare::on_arrivals(TimePoint now, const Arrivals& arrivals) {
   turns_.use(now);
 }
 
-// The others of the rail did not wait for a lane that was away.
+// The rail's other lanes took turns while this lane was away, so this lane joins again.
 void LaneShare::mark_demand(TimePoint now, const Arrivals& arrivals, bool was_away) {
   const bool demand = demands(now, arrivals);
   if (demand && (!place_.has_demand() || was_away)) {
@@ -86,12 +86,12 @@ void LaneShare::find(TimePoint now, const RailLoad& load, const Arrivals& arriva
   credit_.limit = Credit::kNone;
   if (place_.has_demand()) {
     credit_.window_bytes = share.window_bytes;
-  } else if (now >= demanded_at_ + kIdle) {  // else more is about to come, as a rule
+  } else if (now >= demanded_at_ + kIdle) {  // before, more data usually comes soon: the window stays
     credit_.window_bytes = idle_window(load, rate, min_rtt);
   }
 }
 
-// A turn that lets the peer go no further says nothing of what waits there.
+// Restarts the time of kDemandForgotten when the limit moves for a peer that had reached the former limit.
 void LaneShare::take_turns(TimePoint now, const RailLoad& load, const Share& share, std::uint64_t position) {
   const std::uint64_t before = credit_.limit == Credit::kNone ? position : std::max(credit_.limit, position);
   const std::uint64_t limit = turns_.poll(now, load, share, times_, position, before);

@@ -1,6 +1,7 @@
-// One lane's share of what arrives by its rail: says in the rail's account what came and whether more waits, and finds
-// how much the peer may send (docs/internals/credit_windows.md): an even window, or turns (LaneTurns). Under the lane's
-// claim.
+// One lane's share of its rail. Writes to the rail's account how much arrived and whether more waits, and finds how
+// much the peer may send (docs/internals/credit_windows.md): an even window, or turns (LaneTurns).
+//
+// Threads: under the lane's claim.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +22,20 @@ class LaneShare {
   using Arrivals = protocol::SessionProtocol::Arrivals;
   using Credit = protocol::Credit;
 
-  // of a peer that might send and does not: longer than TCP's first timeout
+  // demand ends when a peer that may send has sent nothing for so long: longer than TCP's first retransmission timeout
   static constexpr Nanos kDemandForgotten = std::chrono::milliseconds(300);
   // a lane without demand for so long has an idle window
   static constexpr Nanos kIdle = std::chrono::milliseconds(100);
 
-  // `speed`: the rail's nominal one; zero: not known.
+  // `speed`: the rail's nominal speed; zero: not known.
   LaneShare(std::shared_ptr<RailAccount> account, Rate speed) : place_(std::move(account)), rate_(speed) {}
 
-  // What the peer may send, by what arrived until now. `min_rtt`: the lane's shortest round trip. A lane that finds the
-  // account full has the least window.
+  // Returns how much the peer may send, given the arrivals until now. `min_rtt`: the lane's shortest round trip; 0: not
+  // known. A lane that finds the account full has a window of kShareLeast.
   Credit poll(TimePoint now, const Arrivals& arrivals, Nanos min_rtt);
-  // poll() should be called by then though nothing arrives; TimePoint::max(): need not.
+  // When poll() must be called though nothing arrives; TimePoint::max(): never.
   TimePoint due() const { return due_; }
-  // Lanes of the rail that had demand at the last look.
+  // Lanes of the rail that had demand at the last poll().
   int senders() const { return senders_; }
 
  private:
@@ -52,12 +53,12 @@ class LaneShare {
   ArrivalRate rate_;
   LaneWeight weight_;
   TurnTimes times_;
-  std::uint64_t position_ = 0, segments_ = 0;
-  TimePoint let_go_at_{};    // when a segment came last, or the peer, which could not send, was let go again
-  TimePoint demanded_at_{};  // when there was demand last
-  TimePoint looked_at_{};
-  TimePoint others_known_at_{};  // until then lanes that do not count may have stood still just as this one
-  Credit credit_;
+  std::uint64_t position_ = 0, segments_ = 0;  // of the arrivals, at the last poll()
+  TimePoint let_go_at_{};                      // of the last segment, or when a peer at its limit got room again
+  TimePoint demanded_at_{};                    // when the lane had demand last
+  TimePoint looked_at_{};                      // of the last poll()
+  TimePoint others_known_at_{};                // until then lanes with an expired lease may be stopped, and not gone
+  Credit credit_;                              // returned last
   TimePoint due_ = TimePoint::max();
   int senders_ = 0;
 };

@@ -1,6 +1,7 @@
 // One lane's turns on its rail (docs/internals/credit_windows.md, "Whose turn it is"): when a turn begins, when the
-// turn is over, and how far the peer may send meanwhile. Pure but for the lane's place in the rail's account. Under the
-// lane's claim.
+// turn is over, and how far the peer may send meanwhile. Pure, except for the lane's place in the rail's account.
+//
+// Threads: under the lane's claim.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,27 @@ namespace railweave::engine {
 
 class LaneTurns {
  public:
-  static constexpr Nanos kPoll = std::chrono::milliseconds(1);        // between looks of a lane that waits for its turn
-  static constexpr Nanos kWaitMost = std::chrono::milliseconds(100);  // for a turn
-  // turns that a lane may have had more than the waiting lane that had the fewest
+  static constexpr Nanos kPoll = std::chrono::milliseconds(1);        // between polls of a lane that waits for its turn
+  static constexpr Nanos kWaitMost = std::chrono::milliseconds(100);  // a lane that waits longer takes a turn
+  // how many more turns a lane may have had than the waiting lane with the fewest
   static constexpr std::int32_t kAheadMost = 1;
-  // times the turns at a time may begin, where the other turns stand still
+  // turns held at a time, stalled ones included: at most so many times Share::turns
   static constexpr int kStalledMost = 4;
 
-  // `place` outlives this.
+  // `place` outlives this object.
   explicit LaneTurns(AccountPlace& place) : place_(place) {}
 
-  // The lane has demand from now on, or was away: counts as having had as many turns as the others. REQUIRES: the place
-  // says that the lane has neither demand nor a turn, and `load` was read since.
+  // The lane has demand from now on, or was away: sets its count of turns to that of the others. REQUIRES: the place
+  // shows neither demand nor a turn, and `load` was read since.
   void join(const RailLoad& load);
-  // Nobody takes turns, or the lane has no demand.
+  // Gives up turn and wait. Call when no lane takes turns, or when this lane has no demand.
   void leave();
-  // A segment came.
+  // Call when a segment came.
   void use(TimePoint now);
-  // The position that the peer may reach; `limit`: as it was until now.
+  // Returns the position that the peer may reach. `position`: of the arrivals; `limit`: the result until now.
   std::uint64_t poll(TimePoint now, RailLoad load, const Share& share, const TurnTimes& times, std::uint64_t position,
                      std::uint64_t limit);
-  // When poll() should be called again though nothing comes.
+  // When poll() must be called again though nothing arrives.
   TimePoint due(TimePoint now) const { return place_.has_turn() ? used_at_ + times_.unused : now + kPoll; }
 
  private:
@@ -43,7 +44,7 @@ class LaneTurns {
   AccountPlace& place_;
   TurnTimes times_;
   TimePoint used_at_{};      // when the turn began, or a segment came last
-  TimePoint waits_since_{};  // for a turn; never: does not wait
+  TimePoint waits_since_{};  // for a turn; TimePoint{}: the lane does not wait
 };
 
 }  // namespace railweave::engine

@@ -3,7 +3,7 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Rate kLeast = Rate::of(64 * KiB, LaneWeight::kSample);  // less is no load for any rail
+constexpr Rate kLeast = Rate::of(64 * KiB, LaneWeight::kSample);  // a lower rate loads no rail
 
 }  // namespace
 

@@ -11,12 +11,13 @@ int used_places(const AccountMemory& memory) {
   return std::clamp<int>(memory.used.load(std::memory_order_acquire), 0, AccountMemory::kPlaces);
 }
 
-// A lease that says nonsense was never, so that no sum of times overflows.
+// Returns when the owner of a place polled last, ns of CLOCK_MONOTONIC. A negative lease counts as 0, so that no sum of
+// times overflows.
 std::int64_t looked_at(std::int64_t leased_until) {
   return std::max<std::int64_t>(leased_until, 0) - RailAccount::kLease.count();
 }
 
-// Turns are counted round and round.
+// Compares counts of turns, which wrap around.
 bool is_less(std::uint32_t turns, std::uint32_t than) { return std::int32_t(turns - than) < 0; }
 
 void add_turns(RailLoad& load, const AccountMemory::Place& place, std::int64_t now, std::int64_t seen,
@@ -57,7 +58,7 @@ RailLoad load_of(const AccountMemory& memory, TimePoint now, const TurnTimes& ti
     const AccountMemory::Place& place = memory.places[std::size_t(i)];
     load.arrived_bytes += place.arrived_bytes.load(std::memory_order_relaxed);
     const std::int64_t leased = place.leased_until.load(std::memory_order_relaxed), seen = looked_at(leased);
-    // Free; of another clock; or of a process that is gone.
+    // Skips a place that is free, was leased by another clock, or belongs to a process that is gone.
     if (leased == 0 || seen > t + RailAccount::kLease.count() || seen < t - RailAccount::kRemembered.count()) continue;
     ++load.lanes;
     add_rtt(load, place);
@@ -69,7 +70,7 @@ RailLoad load_of(const AccountMemory& memory, TimePoint now, const TurnTimes& ti
   return load;
 }
 
-// The lease that was written last is the proof that the place is still this owner's.
+// The place is still this owner's if it has the lease that this owner wrote last.
 AccountPlace::Renewed AccountPlace::renew(TimePoint now) {
   const std::int64_t until = ns(now + RailAccount::kLease);
   std::int64_t written = lease_;
@@ -83,13 +84,13 @@ AccountPlace::Renewed AccountPlace::renew(TimePoint now) {
   return take(now, RailAccount::kRemembered) || take(now, RailAccount::kLease) ? Renewed::new_place : Renewed::none;
 }
 
-// The first place that nobody looked after for `unseen`.
+// Takes the first place that is free, or whose owner did not poll for `unseen`. False: there is none.
 bool AccountPlace::take(TimePoint now, Nanos unseen) {
   const std::int64_t until = ns(now + RailAccount::kLease);
   for (int i = 0; i < AccountMemory::kPlaces; ++i) {
     AccountMemory::Place& place = memory_->places[std::size_t(i)];
     std::int64_t leased = place.leased_until.load(std::memory_order_relaxed);
-    const bool is_free = leased == 0 || leased > until + RailAccount::kLease.count();  // the latter: of another clock
+    const bool is_free = leased == 0 || leased > until + RailAccount::kLease.count();  // too late: of another clock
     if (!is_free && looked_at(leased) > ns(now - unseen)) continue;
     if (!place.leased_until.compare_exchange_strong(leased, until)) continue;
     place_ = i;
@@ -102,7 +103,7 @@ bool AccountPlace::take(TimePoint now, Nanos unseen) {
   return false;
 }
 
-// Another process may have written anything there.
+// Writes all values of the place, and the count of used places: another process may have overwritten them.
 void AccountPlace::write_again() {
   set_demand(has_demand_);
   set_turn(has_turn_);

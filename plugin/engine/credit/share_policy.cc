@@ -5,15 +5,17 @@
 namespace railweave::engine {
 namespace {
 
+// Idle windows together: kIdleQueues times the target, and kIdleBufferLeast at least.
 constexpr std::uint64_t kIdleBufferLeast = 128 * KiB;
 constexpr double kIdleQueues = 2;
 constexpr std::uint64_t kIdleLeast = 4 * KiB, kIdleMost = 64 * KiB;
-constexpr double kWindowMost = 1ULL << 60;  // so that a rate out of a forged account fits an integer
+constexpr double kWindowMost = 1ULL << 60;  // a rate in a forged account must not overflow an integer
 constexpr std::uint64_t kTurnUnit = 4 * KiB;
-constexpr Nanos kQueueTimeMost = std::chrono::milliseconds(10);  // of a rate that is hardly known
+constexpr Nanos kQueueTimeMost = std::chrono::milliseconds(10);  // bound where a rate is hardly known yet
 
-// A lane that came while others filled the queue never saw the path without that queue: its shortest round trip holds
-// the queue. So what it has beyond the shortest of all lanes counts as distance only where no queue of ours is so long.
+// Returns the round trip without queues. A lane that came while others filled the queue never saw the path without this
+// queue, so the lane's shortest round trip includes the queue. A difference to the shortest round trip of all lanes
+// counts as distance only as far as our own queues cannot explain the difference.
 Nanos distance(const RailLoad& load, Rate rate, Nanos min_rtt) {
   if (load.least_rtt == Nanos{0} || min_rtt <= load.least_rtt) return min_rtt;
   const Nanos queues(std::int64_t(kQueuesMost * double((load.least_rtt + kQueueTime).count())));
@@ -21,10 +23,10 @@ Nanos distance(const RailLoad& load, Rate rate, Nanos min_rtt) {
   return load.least_rtt + std::max(Nanos{0}, min_rtt - load.least_rtt - longest);
 }
 
-// What senders that take turns may have under way together.
+// Bytes that senders with turns may have under way together.
 double most_under_way(double target) { return std::max(kQueuesMost * target, double(kBufferLeast)); }
 
-// A round's bytes divided by the senders, in steps.
+// The bytes of a round divided by the senders, in multiples of kTurnUnit, from kShareLeast to kTurnMost.
 std::uint64_t turn_bytes(int senders, Rate rate) {
   const double even = std::min(rate.bytes_in(kRound) / senders, double(kTurnMost));
   return std::max(kShareLeast, std::uint64_t(even) / kTurnUnit * kTurnUnit);

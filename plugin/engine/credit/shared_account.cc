@@ -19,7 +19,7 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kServedLeast = std::chrono::milliseconds(100);  // by a process that means it
+constexpr Nanos kServedLeast = std::chrono::milliseconds(100);  // a process that serves for less counts as a failed try
 
 }  // namespace
 
@@ -34,7 +34,7 @@ std::string SharedAccount::name(int interface_index) {
   return fmt::format("railweave-account-{}-{}-{}", AccountMemory::kVersion, ::geteuid(), interface_index);
 }
 
-// Between the two calls another process may have begun to serve, or ended.
+// Dials again where serve() failed: another process may have begun to serve since the first dial().
 void SharedAccount::open() {
   Dialled dialled = dial();
   if (dialled == Dialled::nobody && serve()) return;
@@ -86,8 +86,7 @@ void SharedAccount::use(AccountFile file) {
   guard_descriptor(file_.fd.get());
 }
 
-// ------------------------------------------------------------------------------------------------------------ this
-// process serves
+// --- this process serves
 
 bool SharedAccount::serve() {
   if (!listener_.open(name_).ok()) return false;
@@ -110,7 +109,7 @@ bool SharedAccount::prepare() {
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return false;
   pulse_out_.reset(ends[0]);
   life_.reset(ends[1]);
-  guard_descriptor(life_.get());  // a forked child that held it would seem to serve on
+  guard_descriptor(life_.get());  // a forked child that kept the write end would seem to serve
   guard_descriptor(pulse_out_.get());
   return true;
 }
@@ -120,8 +119,7 @@ void SharedAccount::hand_out(int connection) {
   if (send_with_fd(connection, kWord, file_.fd.get()) == 1) (void)send_with_fd(connection, kWord, pulse_out_.get());
 }
 
-// ------------------------------------------------------------------------------------------------------------ another
-// one serves
+// --- another process serves
 
 SharedAccount::Dialled SharedAccount::dial() {
   Result<OwnedFd> dialled = dial_abstract(name_);
@@ -164,7 +162,7 @@ bool SharedAccount::take_answer(OwnedFd passed) {
   return true;
 }
 
-// The process that served has ended. Pauses stay as long as they were where each process that serves ends at once.
+// The serving process has ended. Where each serving process ends at once, pauses are not reset to kAgainFirst.
 void SharedAccount::on_pulse(Watched&) {
   forget(pulse_);
   if (now() < served_since_ + kServedLeast) return again_later();

@@ -1,15 +1,15 @@
 // One rail's account, shared by all processes of a user in a network namespace (docs/internals/credit_windows.md, "The
 // account").
 //
-// The processes meet at an abstract socket named by user and interface index. The first process serves its memory
-// there. With the memory it hands out the read end of a pipe into which nothing is ever written. The pipe ends when the
-// serving process ends; the quickest of the others then serves the same memory. (A process that begins in between may
-// be quicker, with a memory of its own: the others join that memory.)
+// The processes meet at an abstract socket named by version, user and interface index. The first process serves its
+// memory there, and hands out with the memory the read end of a pipe into which nothing is ever written. The pipe ends
+// when the serving process ends. Then the quickest of the others serves the same memory. (A process that begins in
+// between may be quicker, and serve a memory of its own. The others then join this memory.)
 //
-// No call waits. Until an answer comes, the account is in this process's own memory. It stays there while another user
-// has the name, while the serving process is stopped, and while memory or descriptors are short.
+// No call waits. Until an answer comes, the account is in this process's own memory. The account stays there while
+// another user has the name, while the serving process is stopped, and while memory or descriptors are short.
 //
-// Threads: the reactor's; account() any. After close() the account stays usable in its memory; open() is called once.
+// Threads: the reactor's; account() any. After close() the account stays usable in its memory. Call open() once.
 #pragma once
 
 #include <memory>
@@ -25,9 +25,8 @@ namespace railweave::engine {
 
 class SharedAccount {
  public:
-  // Pauses between tries to serve or be served. Each pause is twice the one before. The first pause is short for one
-  // reason: a process that ends may close its pipe before its socket, and a process that dials the socket in between
-  // dials in vain.
+  // Pauses between tries to serve or be served. Each pause is twice the one before. The first pause is short, because
+  // a process that ends may close its pipe before its socket: a dial in between fails.
   static constexpr Nanos kAgainFirst = std::chrono::milliseconds(10);
   static constexpr Nanos kAgainMost = std::chrono::seconds(1);
 
@@ -36,16 +35,16 @@ class SharedAccount {
   SharedAccount(const SharedAccount&) = delete;
   SharedAccount& operator=(const SharedAccount&) = delete;
 
-  // The same object for life. Its memory changes when this process begins to serve or to be served.
+  // The same object for life. The account's memory changes when this process begins to serve or to be served.
   const std::shared_ptr<RailAccount>& account() const { return account_; }
-  // Begins to serve, or dials the serving process; where both fail, tries again after a pause. No error is returned.
+  // Begins to serve, or dials the serving process. Where both fail, tries again after a pause. Returns no error.
   void open();
   // Closes all descriptors. Another process may serve the memory from then on. Idempotent.
   void close();
 
-  // This process serves.
+  // True while this process serves.
   bool serves() const { return listener_.is_open(); }
-  // Another process serves, and account() is in its memory.
+  // True while another process serves and account() is in the memory served.
   bool is_served() const { return bool(pulse_.fd); }
   // The abstract name at which this user's processes meet.
   static std::string name(int interface_index);
@@ -63,13 +62,13 @@ class SharedAccount {
   };
 
   bool serve();
-  // The memory and the pipe that a serving process hands out.
+  // Makes the memory and the pipe that a serving process hands out.
   bool prepare();
   void hand_out(int connection);
-  // in vain: another user has the name, or the reactor cannot watch the connection
+  // nobody: no process listens; in_vain: another user has the name, or the reactor cannot watch the connection
   enum class Dialled { connected, nobody, in_vain };
   Dialled dial();
-  // False, and `fd` closed: the reactor cannot watch the descriptor.
+  // Returns false, and closes `fd`, when the reactor cannot watch the descriptor.
   bool watch(Watched& watched, OwnedFd fd);
   void forget(Watched& watched);
   static void release(OwnedFd& guarded);
@@ -82,18 +81,18 @@ class SharedAccount {
   Reactor& reactor_;
   const std::string name_;
   const std::shared_ptr<RailAccount> account_ = std::make_shared<RailAccount>();
-  // the file behind account_'s memory; without memory: account_ has memory of its own, without a file
+  // the file of account_'s memory; empty: that memory has no file, and is this process's own
   AccountFile file_;
-  AccountFile offered_;    // received by answer_; used when the pipe has come, too
+  AccountFile offered_;    // received by answer_; used once the pipe has come, too
   UnixListener listener_;  // open while this process serves
   OwnedFd life_;           // while this process serves: the pipe's write end, which ends with this process
-  // while this process serves: the pipe's read end, of which each process that dials gets a copy
+  // while this process serves: the pipe's read end; each process that dials gets a copy
   OwnedFd pulse_out_;
   Watched answer_;              // open while the memory, and then the pipe, are on their way from the serving process
   Watched pulse_;               // open while another process serves: the pipe's read end
   TimePoint served_since_{};    // when pulse_ was opened last
   Reactor::TimerId timer_ = 0;  // of the next try; 0: none is due
-  bool unauthenticated_logged_ = false;  // another user has the name: that is in the log
+  bool unauthenticated_logged_ = false;  // the log says that another user has the name
   Nanos again_ = kAgainFirst;            // the next pause
 };
 

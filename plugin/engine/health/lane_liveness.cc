@@ -9,7 +9,7 @@ namespace {
 
 bool works(const LaneLiveness& lane) { return !lane.link_down && !lane.ack_status.silent_since; }
 
-// What was under way when a silence began may have been heard after it.
+// Returns the time from which arrivals prove something. Packets under way at `since` arrive before that time.
 TimePoint proof_begins(TimePoint since, const wire::AckStatus& of) { return since + std::max(kHeardAfter, of.usual); }
 
 bool another_is_heard(const std::vector<std::optional<LaneLiveness>>& lanes, TimePoint from) {
@@ -17,8 +17,8 @@ bool another_is_heard(const std::vector<std::optional<LaneLiveness>>& lanes, Tim
       lanes, [&](const auto& lane) { return lane && works(*lane) && lane->ack_status.heard_at >= from; });
 }
 
-// Lanes by which the peer should be heard while another one is late. A keepalive is sent again after seconds, a frame
-// sooner.
+// Returns the lanes to ask for an acknowledgement while another lane is late. The kernel retransmits a keepalive only
+// after seconds, a frame sooner.
 std::vector<int> lanes_to_ask(const std::vector<std::optional<LaneLiveness>>& lanes) {
   TimePoint proof = TimePoint::max();
   for (const auto& lane : lanes)
@@ -52,18 +52,20 @@ SilenceVerdict detect_dead_lanes(TimePoint now, const std::vector<std::optional<
   if (first_silent == TimePoint::max() || last_heard == TimePoint::max()) return verdict;
   const Nanos unheard = now - std::max(last_heard, first_silent);
   verdict.peer_is_silent = verdict.given_up.empty() && unheard >= kPeerSilenceMost;
-  // A stopped peer's window may be shut for a minute between two questions of our kernel's: the next one tells.
+  // The window of a stopped peer may be shut, and our kernel may probe that window only once a minute. The next probe
+  // decides.
   if (std::ranges::any_of(lanes, [](const auto& lane) { return lane && works(*lane) && lane->ack_status.asks_later; }))
     return verdict;
-  // Over idle lanes each end learns of a silence by its own keepalives, a tenth of the timeout apart. The dialler may
-  // be the later one, and its dial must still find the session.
+  // On idle lanes each end learns of a silence by its own keepalives, a tenth of the timeout apart. The dialler may
+  // learn later, and its dial must still find the session.
   const bool idle = std::ranges::all_of(lanes, [](const auto& lane) {
     return !lane || !lane->ack_status.silent_since || lane->ack_status.owes_keepalive;
   });
   const Nanos patience = idle ? peer_timeout + 2 * wire::keepalive_interval(peer_timeout) : peer_timeout;
-  // A probe is a small packet: where large ones are lost, probes come for ever.
+  // A peer probe is a small packet. On a path that loses large packets probes arrive for ever, hence the second limit.
   if (probed_at >= now - kProbeGrace && unheard < 2 * peer_timeout) return verdict;
-  // Somebody who only received asks late, and nobody answers since the last keepalive.
+  // An end that only received sends its first keepalive late, so its silence begins late. The time since the last
+  // arrival therefore counts, too.
   verdict.peer_is_gone = verdict.peer_is_silent &&
                          (unheard >= patience || now - last_heard >= patience + wire::keepalive_interval(peer_timeout));
   return verdict;

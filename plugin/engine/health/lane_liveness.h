@@ -1,8 +1,8 @@
-// What is heard of a session's lanes, and what follows from silence (docs/operate/reliability.md, "How a lane ends"). A
-// silent lane is given up only when another one was heard meanwhile; when none is, it is the peer that is silent, and
-// nothing is given up.
+// Finds the lanes and the peer of a session that no longer answer (docs/operate/reliability.md, "How a lane ends"). A
+// silent lane is given up only if another lane was heard since its silence began. If no lane is heard, the peer is
+// silent, and no lane is given up.
 //
-// Pure functions of what lanes report.
+// Pure functions of the reports of lanes. Threads: any.
 #pragma once
 
 #include <optional>
@@ -13,31 +13,31 @@
 
 namespace railweave::engine {
 
-// What is known of one open lane.
+// Liveness of one open lane.
 struct LaneLiveness {
   wire::AckStatus ack_status;
-  bool link_down = false;  // of our rail
+  bool link_down = false;  // the link of our rail is down
 };
 
 struct SilenceVerdict {
-  // silent while another one is heard, or on a dead link while another one is not silent
+  // indices into `lanes`: silent while another lane is heard, or on a dead link while another lane works
   std::vector<int> given_up;
-  std::vector<int> asked;       // a frame should be sent there that is to be answered
-  bool peer_is_silent = false;  // no lane is heard: other pairs of rails may be
-  // for the peer timeout; for twice that if it probed, and no lane came of that yet
+  std::vector<int> asked;       // indices into `lanes`: send a frame there that the peer's kernel acknowledges
+  bool peer_is_silent = false;  // no lane is heard; other pairs of rails may still work
+  // no lane was heard for the peer timeout; for twice that time if the peer probed within kProbeGrace
   bool peer_is_gone = false;
 };
 
-// No lane is heard for so long: the peer counts as silent. When a lane is silent the wire says.
+// The peer counts as silent if no lane was heard for this time. The wire decides when a lane is silent.
 inline constexpr Nanos kPeerSilenceMost = std::chrono::seconds(1);
-// After a lane's silence began, and as long as answers take on that lane: what is heard of another lane then was sent
-// since.
+// Arrivals on another lane prove that the peer answers if they come this long after a lane's silence began, or as long
+// as answers usually take there. Earlier arrivals may have been under way before.
 inline constexpr Nanos kHeardAfter = std::chrono::milliseconds(100);
 
-// A peer that probed lives, and a lane may come of its probe.
+// A peer that probed within this time is alive, and a lane may come of its probe.
 inline constexpr Nanos kProbeGrace = std::chrono::seconds(3);
 
-// `lanes` by place; none: no open lane there. `probed_at`: when the peer asked by a new connection last.
+// `lanes[i]`: none: no open lane there. `probed_at`: when the last peer probe came; min(): never.
 SilenceVerdict detect_dead_lanes(TimePoint now, const std::vector<std::optional<LaneLiveness>>& lanes,
                                  Nanos peer_timeout, TimePoint probed_at = TimePoint::min());
 

@@ -1,7 +1,7 @@
-// Whether a peer that somebody waits for lives, and not only its kernel, which answers for a stopped process, too: one
-// in a debugger, say. Its session answers KEEPs, whether its callers poll or not.
+// Detects a peer process that is stopped, for example in a debugger, while its kernel still acknowledges. The session
+// of a running peer answers KEEP frames, whether its callers poll or not.
 //
-// Pure: the reactor's thread asks with what the session knows.
+// Pure: the caller passes in the time and what the session knows. Threads: the reactor's.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,19 @@ class PeerHeartbeat {
  public:
   static constexpr Nanos kAskEvery = std::chrono::seconds(1);
   static constexpr Nanos kTellAfter = std::chrono::seconds(5);
-  static constexpr Nanos kAwakeMost = std::chrono::seconds(2);  // between two looks; what is longer we slept ourselves
+  // between two polls; this process did not run in a longer gap
+  static constexpr Nanos kAwakeMost = std::chrono::seconds(2);
 
-  // Zero: it may be stopped for ever.
+  // `stall_timeout`: how long a peer may be stopped; 0: without limit.
   explicit PeerHeartbeat(Nanos stall_timeout) : stall_timeout_(stall_timeout) {}
 
-  enum class Verdict { fine, ask, stopped, back, gone };  // stopped, back: told once each
-  // `consumed`: frames of the peer ever; `waits`: somebody does; `could_answer`: its kernel does, and the question is
-  // not on its way. Time in which it could not, or in which nobody looked, does not count: a job that is suspended as a
-  // whole wakes up to peers that could not have answered.
+  enum class Verdict { fine, ask, stopped, back, gone };  // stopped, back: returned once for each stop
+  // `consumed`: frames consumed from the peer, ever. `waits`: a caller needs the peer. `could_answer`: the peer's
+  // kernel answers, and no probe is still on its way. Time in which the peer could not answer does not count, nor does
+  // a gap of more than kAwakeMost between polls. After a whole job was suspended, none of its peers could have
+  // answered.
   Verdict poll(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer);
-  // Something came since the last look.
+  // True: a frame was consumed since the last poll().
   bool hears(std::uint64_t consumed) const { return consumed != consumed_; }
 
  private:
@@ -39,26 +41,27 @@ class PeerHeartbeat {
   bool reported_ = false;
 };
 
-// Where a question is that went by several lanes. What was on them before it may take a slow rail minutes: until then
-// the peer cannot have answered. Of one that is stopped the kernel takes what its buffers hold, and no more.
+// Tracks one heartbeat probe that was sent by several lanes. Data queued before the probe may take minutes on a slow
+// rail, and the peer cannot answer before the probe arrives. The kernel of a stopped peer takes what its buffers hold,
+// and no more.
 class HeartbeatProbe {
  public:
   static constexpr Nanos kMovesMost = std::chrono::seconds(1);
 
   struct Path {
-    int place;  // of the lane, and its number
-    std::uint16_t lane;
-    std::uint64_t arrives_at;  // once so many bytes are acknowledged
-    std::uint64_t acknowledged;
+    int place;                   // of the lane, in LaneTable
+    std::uint16_t lane;          // the lane's number
+    std::uint64_t arrives_at;    // acknowledged bytes from which on the peer has the probe
+    std::uint64_t acknowledged;  // bytes, as of the last poll()
   };
-  // One that is with the peer already, or under way, is not asked again: it is the oldest that counts.
+  // True: a probe is under way, or with the peer. Later probes are not tracked: the oldest one counts.
   bool is_asked() const { return arrived_ || !ways_.empty(); }
   void goes_by(const Path& way) { ways_.push_back(way); }
   void answered() { *this = {}; }
-  // `acknowledged(way)`: of the lane; none: it is lost.
+  // `acknowledged(way)` returns the acknowledged bytes of the lane; none: the lane is lost.
   template <class Acknowledged>
   void poll(TimePoint now, Acknowledged acknowledged);
-  // It moves, and is not there yet.
+  // True: the probe is under way, and one of its lanes moved bytes within the last kMovesMost.
   bool travels(TimePoint now) const { return !ways_.empty() && now - moved_at_ < kMovesMost; }
 
  private:

@@ -11,9 +11,9 @@ void ReconnectGrace::lane_reset(TimePoint now, std::uint64_t segments) {
 }
 
 bool ReconnectGrace::last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss) {
-  // The kernel may lose patience sooner than we: it counts what its own queues dropped, too.
+  // The kernel may end a lane before the peer timeout, because packets that its own queues dropped count as tries, too.
   const bool too_soon = unanswered && !leaving && now < patient_until_;
-  // No silence was noticed, so no lane was dialled yet. A firewall that forgot its connections lets new ones through.
+  // No silence was noticed, so no lane was dialled yet. A firewall that forgot its connections lets a new one through.
   if (unanswered && !leaving && patient_until_ == TimePoint::min()) until_ = std::max(until_, now + kOneDial);
   if (joins_ == 0 && (leaving || (!too_soon && now >= until_))) return false;
   loss_ = loss;

@@ -9,7 +9,7 @@
 namespace railweave::engine {
 namespace {
 
-// a malformed frame gives up its lane, a second so soon the session
+// the first malformed frame gives up its lane; a second one within this time ends the session
 constexpr Nanos kMalformedMemory = std::chrono::minutes(1);
 
 bool lane_works(const LaneObservation& seen) { return !seen.link_down && !seen.ack_status.silent_since; }
@@ -44,8 +44,7 @@ bool SessionHealth::lane_came(TimePoint now, int live_lanes) {
   return std::exchange(peer_is_silent_, false);
 }
 
-// -------------------------------------------------------------------------------------------- what comes of dials and
-// probes
+// ----------------------------------------------------------------------------------------- answers to dials and probes
 
 Status SessionHealth::on_answer(TimePoint now, const PeerAnswer& answer) {
   using Kind = JoinAnswer::Kind;
@@ -57,7 +56,7 @@ Status SessionHealth::on_answer(TimePoint now, const PeerAnswer& answer) {
   const bool refused = answer.kind == Kind::refused_connection;
   const Status loss =
       refused ? lost(answer.why, Code::remote, ECONNREFUSED) : lost("it says: " + answer.why, Code::remote, 0);
-  if (answer.kind == Kind::unknown_session) return loss;  // the question names both instances and the session
+  if (answer.kind == Kind::unknown_session) return loss;  // the dial names both instances and the session
   if (!refused && answer.kind != Kind::stranger) return {};
   // an engine's listeners outlive their addresses (rail_listeners.h)
   if (!nobody_is_heard || !pairs_.speaks_for_peer(answer.by)) return {};
@@ -68,7 +67,8 @@ Status SessionHealth::on_answer(TimePoint now, const PeerAnswer& answer) {
 
 // ----------------------------------------------------------------------------------------------------------- lanes go
 
-// A reset may be that of a peer who died, or of one who saw wrong bytes, or the network's: the peer is asked.
+// A reset may come from a peer that died, from a peer that received altered bytes, or from the network. The grace gives
+// time to ask the peer.
 void SessionHealth::lane_broke(TimePoint now, const LaneBreak& how) {
   if (how.damage != LaneBreak::Damage::none) {
     if (came_through(how)) grace_.extend(now);
@@ -78,9 +78,9 @@ void SessionHealth::lane_broke(TimePoint now, const LaneBreak& how) {
   if (how.end != wire::LaneEnd::unanswered) grace_.lane_reset(now, how.exchanged_segments);
 }
 
-// Whether anything came through since the last wrong bytes: a path that spoils all gives no hope for ever. Of a spoilt
-// payload a whole one makes up; what else is spoilt may have been an ack of an end that gets no payload at all, so
-// there a segment either way does.
+// True: something arrived unaltered since the last altered bytes. A path that alters everything must not extend the
+// grace for ever. After an altered payload an unaltered payload must have come. After other altered bytes a segment in
+// either direction is enough, because an end that only sends gets no payload.
 bool SessionHealth::came_through(const LaneBreak& how) {
   if (how.damage == LaneBreak::Damage::payload) return how.intact_payload_came;
   return std::exchange(segments_at_damage_, how.exchanged_segments) != how.exchanged_segments;
@@ -103,7 +103,8 @@ AfterLane SessionHealth::lane_gone(TimePoint now, const LaneGone& gone) {
   after.retired = alive && gone.retires && !gone.malformed && !unanswered;
   after.reconnect = !gone.is_leaving && (alive || awaited);
   after.is_loss = after.reconnect && !after.retired;
-  // A lie is told of even when nobody waits; of a broken session the requests have ended already.
+  // A malformed frame is logged even if no request waits. The requests of a broken session have ended already, so only
+  // the log can tell.
   after.logs = broken || (gone.malformed && !gone.is_leaving && after.then == AfterLane::Then::end);
   return after;
 }
@@ -123,7 +124,7 @@ Status SessionHealth::lost(const std::string& what, Code code, int system_errno)
   return Status(code, Scope::session, "connection to " + peer_ + " lost: " + what, system_errno);
 }
 
-// What requests would end with.
+// Returns the error with which requests would end.
 Status SessionHealth::loss_of(const LaneGone& gone) const {
   if (gone.peer_left) return Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left");
   const bool broken = !gone.disagreement.ok();
@@ -133,7 +134,7 @@ Status SessionHealth::loss_of(const LaneGone& gone) const {
   return lost(what, theirs ? Code::remote : cause.code(), cause.system_errno());
 }
 
-// -------------------------------------------------------------------------------------------------------------- looks
+// --------------------------------------------------------------------------------------------------------------- polls
 
 SessionHealth::Verdicts SessionHealth::find_silent_lanes(TimePoint now, const Observations& lanes, int live_lanes) {
   using Kind = HealthVerdict::Kind;
@@ -154,7 +155,7 @@ SessionHealth::Verdicts SessionHealth::find_silent_lanes(TimePoint now, const Ob
   if (peer_is_silent_ && !silent_before) verdicts.push_back(about_peer(Kind::peer_silent));
   if (!peer_is_silent_ && silent_before && has_lanes) verdicts.push_back(about_peer(Kind::peer_answers));
   if (silence.peer_is_gone) verdicts.push_back(about_peer(Kind::peer_lost));
-  // Also when it is over: what was dialled meanwhile followed no plan.
+  // Also once the silence is over: dials during the silence followed no plan.
   else if (peer_is_silent_ || silent_before)
     verdicts.push_back(about_peer(Kind::reconnect));
   return verdicts;
@@ -193,7 +194,8 @@ SessionHealth::Verdicts SessionHealth::find_slow_lanes(TimePoint now, const Obse
   return verdicts;
 }
 
-// The peer's kernel answers. Does the peer? It is asked by every lane: one may hold what takes too long.
+// Asks the peer's process while the peer's kernel answers. Every lane carries the probe: one lane may hold data that
+// takes too long.
 SessionHealth::Verdicts SessionHealth::find_stopped_peer(TimePoint now, const Observations& lanes,
                                                          std::uint64_t consumed_frames, bool is_waited_for) {
   using Kind = HealthVerdict::Kind;

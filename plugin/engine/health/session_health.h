@@ -1,9 +1,10 @@
 // Judges the lanes of a session and the peer behind them (decision D12; docs/operate/reliability.md, "How a lane
-// ends"): which lane is given up and why, when the peer counts as silent, stopped or lost, and whether a session that
-// lost its last lane waits for another.
+// ends"). Decides which lane is given up and why, and when the peer counts as silent, stopped or lost. Decides whether
+// a session that lost its last lane waits for another.
 //
-// Pure: no clock, no lock, no lane. Events, observations and the time come in, verdicts come out; SessionLanes carries
-// them out. The rules are in reconnect_grace, lane_liveness, slow_lane_detector, peer_heartbeat and carrying_pairs.
+// Pure: no clock, no lock, no lane. Events, observations and the time come in; SessionLanes carries out the verdicts
+// that come out. The rules are in reconnect_grace, lane_liveness, slow_lane_detector, peer_heartbeat and
+// carrying_pairs.
 // Threads: one at a time, under the session's mutex.
 #pragma once
 
@@ -29,82 +30,82 @@ namespace railweave::engine {
 
 struct HealthOptions {
   Nanos peer_timeout{0};   // RAILWEAVE_PEER_TIMEOUT
-  Nanos stall_timeout{0};  // RAILWEAVE_STALL_TIMEOUT; 0: a peer may be stopped for ever
+  Nanos stall_timeout{0};  // RAILWEAVE_STALL_TIMEOUT; 0: a peer may be stopped without limit
 };
 
 // One open lane, as the holder of its claim saw it.
 struct LaneObservation {
   LaneRef lane;
   std::uint16_t id = 0;    // the lane's number in the session
-  bool link_down = false;  // of our rail
+  bool link_down = false;  // the link of our rail is down
   wire::AckStatus ack_status;
   wire::LaneHealth health;
-  // What the protocol knows of it; asked for under the session's mutex, for find_slow_lanes() only.
-  Rate believed;            // that the striper counts on
-  bool holds_data = false;  // not padding alone
+  // The protocol's knowledge of the lane. Set under the session's mutex, for find_slow_lanes() only.
+  Rate believed;            // rate that the striper assumes
+  bool holds_data = false;  // unacknowledged data; false: nothing but padding
 };
 
 struct HealthVerdict {
   enum class Kind {
-    give_up,         // `lane`, because of `why`
-    ask_lane,        // a frame goes there that the peer's kernel acknowledges
-    ask_peer,        // likewise one that the peer's session answers
-    question_asked,  // ask_peer went by all lanes that work: question_went() for each, as it is then
-    peer_silent,     // to be told: no lane is heard
-    peer_answers,    // to be told: it does again
-    peer_stopped,    // to be told: its kernel answers, and it does not
-    peer_lost,       // the session ends: no lane was heard for the peer timeout
-    peer_stalled,    // the session ends: the peer was stopped for the stall timeout
-    reconnect,       // lanes are wanted: whoever dials or probes looks what is to be done
+    give_up,         // give up `lane`, for the reason `why`
+    ask_lane,        // send a frame by `lane` that the peer's kernel acknowledges
+    ask_peer,        // send a heartbeat probe by `lane`
+    question_asked,  // ask_peer came for all lanes that work: call question_went() with them
+    peer_silent,     // log that no lane is heard
+    peer_answers,    // log that the peer answers again
+    peer_stopped,    // log that only the peer's kernel answers
+    peer_lost,       // end the session: no lane was heard for the peer timeout
+    peer_stalled,    // end the session: the peer was stopped for the stall timeout
+    reconnect,       // lanes are wanted: LaneReconciler or PeerProbe is to be polled
   } kind;
   enum class Why { none, unanswered, link_down, too_slow } why = Why::none;
   LaneRef lane;
   std::uint16_t id = 0;
 };
 
-// How a lane broke of itself.
+// How a lane broke by itself.
 struct LaneBreak {
-  enum class Damage { none, frame, payload } damage = Damage::none;  // what arrived there was altered
-  wire::LaneEnd end = wire::LaneEnd::closed;                         // without damage
-  bool intact_payload_came = false;                                  // since the last altered one
-  std::uint64_t exchanged_segments = 0;                              // ever, both ways, on all lanes
-  bool retires = false;                                              // it was to end in good order
+  enum class Damage { none, frame, payload } damage = Damage::none;  // which bytes arrived altered
+  wire::LaneEnd end = wire::LaneEnd::closed;                         // if there is no damage
+  bool intact_payload_came = false;                                  // since the last altered payload
+  std::uint64_t exchanged_segments = 0;                              // ever, in both directions, on all lanes
+  bool retires = false;                                              // the lane was ending in good order
 };
 
-// A lane is gone, whatever ended it.
+// A lane that ended, for any reason.
 struct LaneGone {
   Status why;
-  std::string rail;        // ours
-  bool malformed = false;  // what came there contradicts the protocol
+  std::string rail;        // name of our rail
+  bool malformed = false;  // a frame on the lane contradicted the protocol
   wire::LaneEnd end = wire::LaneEnd::closed;
-  bool retires = false;     // as it was before it went
-  Status disagreement;      // not ok: its end showed that the two ends do not agree
-  int live_lanes = 0;       // that are left
-  bool is_leaving = false;  // a goodbye was said, by either side ...
-  bool peer_left = false;   // ... by the peer
+  bool retires = false;     // the lane was ending in good order
+  Status disagreement;      // not ok: the lane's end showed that the two ends disagree
+  int live_lanes = 0;       // lanes that are left
+  bool is_leaving = false;  // a goodbye was said, by either side
+  bool peer_left = false;   // the peer said goodbye
 };
 
-// What follows from that.
+// The consequences of the end of a lane.
 struct AfterLane {
   enum class Then {
-    go_on,  // other lanes are there
-    wait,   // none is, and another is waited for
+    go_on,  // other lanes are left
+    wait,   // no lane is left, and the session waits for another
     end,    // the session ends with `loss`
   } then = Then::go_on;
-  bool retired = false;    // it ended in good order: no loss
-  bool is_loss = false;    // it is counted, and told, as a loss of its rail
+  bool retired = false;    // the lane ended in good order: no loss
+  bool is_loss = false;    // the end is counted and logged as a loss of its rail
   bool reconnect = false;  // lanes are wanted
-  bool logs = false;       // the log says `loss`, also when nobody waits
+  bool logs = false;       // log `loss`, even if no request waits
   Status loss;
 };
 
-// An answer to a lane that was dialled, or to a probe.
+// An answer to a dialled lane, or to a peer probe.
 struct PeerAnswer {
   JoinAnswer::Kind kind = JoinAnswer::Kind::failed;
-  std::string why;                 // for people
-  RailPair by;                     // the rails that were dialled
-  std::span<const RailPair> open;  // the pair of each open lane; not of one that is on its way, or ending
-  bool to_probe = false;           // which may have been asked before lanes were heard again
+  std::string why;                 // text for messages
+  RailPair by;                     // the pair that was dialled
+  std::span<const RailPair> open;  // the pair of each open lane; not of lanes under way or ending
+  bool to_probe = false;           // the probe may be older than lanes that are heard again
   bool is_leaving = false;         // a goodbye was said, by either side
 };
 
@@ -117,61 +118,63 @@ class SessionHealth {
   SessionHealth(std::string peer, const HealthOptions& options);
 
   // --- lanes come
-  // A lane of this pair is about to stand. May throw, and is without effect then.
+  // A lane of this pair is about to be established. Throws std::bad_alloc; nothing has changed then.
   void pair_carries(const RailPair& rails) { pairs_.carries(rails); }
-  // It stands; `live_lanes`: the others. True: the peer was silent, and answers again: its handshake did.
+  // The lane is established. `live_lanes`: the number of other lanes. Returns true if the peer was silent: the
+  // handshake shows that the peer answers again.
   bool lane_came(TimePoint now, int live_lanes);
-  // One is being dialled; and is not any more, whatever came of it. While one is, losing the others ends nothing; a
-  // peer that is gone does.
+  // join_began(): a lane is being dialled. join_ended(): the dial is over, with any outcome. While a dial is under way,
+  // the loss of the other lanes ends nothing. A peer that is gone still ends the session.
   void join_began() { grace_.join_began(); }
   void join_ended() { grace_.join_ended(); }
-  // The peer asked by a new connection whether we are there.
+  // The peer sent a peer probe.
   void probed(TimePoint now) {
     probed_at_ = now;
     pairs_.forget_denials();
   }
-  // Both ends agreed on a lane, which may take a while to stand: a join began.
+  // Both ends agreed on a lane, which may take a while to be established. Counts as join_began().
   void lane_agreed() {
     grace_.join_began();
     pairs_.forget_denials();
   }
 
-  // --- lanes go. First why, where there is more to say than that it is gone; then lane_gone().
+  // --- lanes go. Call the first that applies of lane_broke(), lane_given_up() and lane_failed_by_peer(), if any. Then
+  // call lane_gone().
   void lane_broke(TimePoint now, const LaneBreak& how);
-  // We gave it up, or the peer did.
+  // lane_given_up(): this end gave up a lane. lane_failed_by_peer(): the peer did.
   void lane_given_up(TimePoint now) { grace_.extend(now); }
   void lane_failed_by_peer(TimePoint now, bool retires) {
     if (!retires) grace_.extend(now);
   }
   AfterLane lane_gone(TimePoint now, const LaneGone& gone);
-  // Not ok: the session ends with that. No lane is left, and none is waited for any longer; or no lane is heard, and
-  // the peer is gone (on_answer()).
+  // Not ok: the session ends with this status. Either no lane is left and none is waited for any longer, or no lane is
+  // heard and the peer is gone (on_answer()).
   Status grace_over(TimePoint now, int live_lanes) const;
 
-  // --- looks: all open lanes, by place. In this order, each with what is left of the lanes once the verdicts of the
-  // one before are carried out.
+  // --- polls. `lanes`: all open lanes, in the order of their places. Call the three functions in this order. Carry out
+  // the verdicts of each, and pass the lanes that are left to the next one.
   Verdicts find_silent_lanes(TimePoint now, const Observations& lanes, int live_lanes);
-  // `consumed_frames`: of the peer, ever. Nothing while the peer is silent.
+  // `consumed_frames`: consumed from the peer, ever. Finds nothing while the peer is silent.
   Verdicts find_slow_lanes(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames);
-  // `is_waited_for`: some request needs the peer.
+  // `is_waited_for`: a request needs the peer.
   Verdicts find_stopped_peer(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames,
                              bool is_waited_for);
-  // After question_asked.
+  // Call after question_asked. `by`: the lanes that carry the probe, as they are then.
   void question_went(std::span<const LaneObservation> by);
   bool peer_is_silent() const { return peer_is_silent_; }
 
-  // --- what comes of dials and probes
-  // Not ok: the peer has no such session any more, and ours ends with that. An instance that says so of its own session
-  // is believed in any case, but for a probe that was asked before lanes were heard again. Other answers are believed
-  // where nobody is heard, and only once the other pairs that speak for the peer said the same, or had their time
-  // (carrying_pairs.h). A refused connection beside an open lane of its pair may be a firewall's word. `why` is told if
-  // the session ends for want of a lane.
+  // --- answers to dials and probes
+  // Not ok: the peer has no such session any more, and ours ends with this status. Ok after a goodbye.
+  // The answer *unknown session* of the peer's instance is always believed, except by a probe that was sent before
+  // lanes were heard again. Other answers are believed only while no lane is heard. All other pairs that speak for the
+  // peer must have had the same answer, or their time for one (carrying_pairs.h). A refused connection beside an open
+  // lane of its own pair may come from a firewall. If the session ends for want of a lane, its error includes `why`.
   Status on_answer(TimePoint now, const PeerAnswer& answer);
-  // A dial or a probe could not begin. `why` is told if the session ends for want of a lane.
+  // A dial or a probe could not begin. If the session ends for want of a lane, its error includes `why`.
   void try_failed(std::string why) { last_try_ = std::move(why); }
-  // The pairs that have a lane now or had one earlier.
+  // Returns the pairs that have a lane now or had one earlier.
   std::vector<RailPair> pairs_that_carried() const { return pairs_.all(); }
-  // `open`: the pairs of open lanes. To be called when lanes were lost.
+  // Call after lanes were lost. `open`: the pairs of open lanes.
   void note_lost_pairs(TimePoint now, const std::vector<RailPair>& open) { pairs_.note_lost(now, open); }
 
  private:
@@ -195,9 +198,9 @@ class SessionHealth {
   HeartbeatProbe question_;
   std::vector<Pace> paces_;  // by place
   CarryingPairs pairs_;
-  std::optional<std::uint64_t> segments_at_damage_;  // exchanged when wrong bytes that are no payload came last
-  TimePoint malformed_at_ = TimePoint::min();        // when the last malformed frame came
-  TimePoint probed_at_ = TimePoint::min();
+  std::optional<std::uint64_t> segments_at_damage_;  // exchanged when altered bytes outside a payload came last
+  TimePoint malformed_at_ = TimePoint::min();        // when the last malformed frame came; min(): never
+  TimePoint probed_at_ = TimePoint::min();           // when the last peer probe came; min(): never
   bool peer_is_silent_ = false;
   std::string last_try_;  // why the last dial or probe brought no lane; empty: none failed
 };

@@ -6,13 +6,14 @@
 namespace railweave::engine {
 namespace {
 
-// At the pace that it has, and at the one that others are believed to have.
+// True: at its present rate the lane needs kLeast or more, and kTimes as long as the other lanes would at rate
+// `others`.
 bool holds_up(const LaneDrain& lane, Rate others) {
   if (!lane.left || *lane.left < SlowLaneDetector::kLeast || others.bytes_per_s <= 0) return false;
   return *lane.left / SlowLaneDetector::kTimes >= others.time_for(double(lane.outstanding_bytes));
 }
 
-// `sure`: for how long a lane has been suspected while the peer answered without a pause; negative: the peer does not
+// `sure`: how long a lane has been suspected while the peer answered without a pause; negative: the peer does not
 // answer.
 bool needs_time(const LaneDrain& lane, Nanos sure) {
   return sure < SlowLaneDetector::kSure || (lane.late_for > Nanos{0} && lane.late_for < SlowLaneDetector::kLateMost);
@@ -57,7 +58,7 @@ SlowLaneDetector::Verdict SlowLaneDetector::poll(TimePoint now, const std::vecto
     answers_since_.reset();
     return verdict;
   }
-  // A pause speaks against the peer, not the lane: the time begins with its next answer.
+  // A pause points to the peer, not to the lane. The time begins anew with the next answer of the peer.
   if (!answered && now - answered_at_ > kAnswerMost) answers_since_.reset();
   if (answered) {
     answered_at_ = now;

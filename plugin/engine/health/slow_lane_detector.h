@@ -1,8 +1,9 @@
-// Which lanes hold up the others so much that what they carry had better go another way (docs/operate/reliability.md,
-// "How a lane ends"): a striper that counts on a rate cannot take back what it gave before the rail slowed.
+// Finds lanes that delay the others so much that their data should go by other lanes (docs/operate/reliability.md, "How
+// a lane ends"). The striper cannot take back what it gave to a lane before the rail slowed down.
 //
-// A peer that does not read makes any lane look slow, and idle ones fast. So a suspected lane is recalled only after
-// the peer was asked by another one, and answered without a pause, for kSure. Pure: time and reports come in.
+// A peer that does not read makes a busy lane look slow, and an idle lane fast. A suspected lane is therefore recalled
+// only after the peer was asked by another lane, and answered without a pause for kSure.
+// Pure: the caller passes in the time and reports. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,51 +15,51 @@
 
 namespace railweave::engine {
 
-// How long what a lane holds will take at its present pace.
+// Estimates how long the data that a lane holds will take at its present rate.
 class DrainRate {
  public:
-  // As often as lanes are looked at.
+  // Call at every poll of the lanes.
   void poll(TimePoint now, const wire::LaneHealth& health);
-  // None: idle, or not watched for long enough. Nanos::max(): nothing moves.
+  // None: the lane is idle, or was not watched for long enough. Nanos::max(): nothing moves.
   std::optional<Nanos> left() const { return left_; }
 
  private:
   static constexpr Nanos kWindow = std::chrono::milliseconds(300);
 
-  TimePoint since_ = TimePoint::min();  // of the running window; min: idle
-  std::uint64_t acknowledged_ = 0;      // when it began
+  TimePoint since_ = TimePoint::min();  // start of the running window; min(): the lane is idle
+  std::uint64_t acknowledged_ = 0;      // bytes, at the start of the window
   std::optional<Nanos> left_;
 };
 
-// What one open lane holds, and how fast it drains.
+// Data that one open lane holds, and how fast the lane drains.
 struct LaneDrain {
   std::uint64_t outstanding_bytes = 0;
-  std::uint64_t acknowledged_bytes = 0;  // ever
-  std::optional<Nanos> left;             // none, too, where nobody waits for what it holds
-  Rate believed;                         // that the striper counts on
-  bool works = true;                     // is neither silent nor without a link
-  Nanos late_for{0};                     // the peer's kernel owes an answer for so long, which is unusual there
+  std::uint64_t acknowledged_bytes = 0;  // bytes, ever
+  std::optional<Nanos> left;             // as DrainRate::left(); none also where the lane holds padding alone
+  Rate believed;                         // rate that the striper assumes
+  bool works = true;                     // neither silent nor without a link
+  Nanos late_for{0};                     // how long an answer of the peer's kernel has been late; 0: not late
 };
 
 class SlowLaneDetector {
  public:
-  static constexpr Nanos kLeast = std::chrono::milliseconds(500);  // what takes less is waited for
-  static constexpr int kTimes = 4;                                 // longer than the others would take
-  static constexpr Nanos kSure = std::chrono::milliseconds(700);   // suspected for so long, and the peer answers
-  // A lane that nobody answers is silence's to judge, or waits for one retransmission: it is not recalled before that
-  // has had its time.
+  static constexpr Nanos kLeast = std::chrono::milliseconds(500);  // a lane that takes less time is not recalled
+  static constexpr int kTimes = 4;  // a recalled lane takes this many times as long as the others would
+  // how long a lane is suspected, while the peer answers
+  static constexpr Nanos kSure = std::chrono::milliseconds(700);
+  // A late lane may become silent, or wait for one retransmission. A late lane is not recalled before this time.
   static constexpr Nanos kLateMost = std::chrono::milliseconds(1200);
-  static constexpr Nanos kAnswerMost = std::chrono::milliseconds(300);
+  static constexpr Nanos kAnswerMost = std::chrono::milliseconds(300);  // a longer gap between answers is a pause
 
   struct Verdict {
-    std::vector<int> recalled;  // by place
-    std::optional<int> asked;   // the lane by which the peer should be asked for an answer
+    std::vector<int> recalled;  // indices into `lanes`
+    std::optional<int> asked;   // index of the lane by which to ask the peer for an answer; none: not needed
   };
-  // `lanes` by place; none: no open lane there. `consumed`: frames of the peer ever.
+  // `lanes[i]`: none: no open lane there. `consumed`: frames consumed from the peer, ever.
   Verdict poll(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes, std::uint64_t consumed);
 
  private:
-  std::optional<TimePoint> answers_since_;  // without a pause, while a lane is suspected
+  std::optional<TimePoint> answers_since_;  // since when the peer answers without a pause, while a lane is suspected
   TimePoint answered_at_{};
   std::uint64_t consumed_ = 0;
 };

@@ -70,14 +70,14 @@ AbsentRails::Rails AbsentRails::which(const std::vector<RailPair>& pairs, int Ra
 
 void AbsentRails::poll() {
   if (session_->over() || session_->is_leaving()) return;
-  // no rail is to blame; or a stranger
+  // Without lanes, or with a silent peer, no rail is to blame. The peer of an unused session may be a stranger.
   if (session_->is_without_lanes() || session_->peer_is_silent() || !session_->used()) return poll_later();
   const TimePoint t = now();
   see(t);
   const std::vector<RailPair> open = session_->rails_of_lanes(), carried = session_->pairs_that_carried();
   const Rails ours = which(open, &RailPair::local, rails_.size()),
               ours_before = which(carried, &RailPair::local, rails_.size());
-  std::vector<std::string> hazards;  // asking the kernel takes time
+  std::vector<std::string> hazards;  // found when the first line needs them: asking the kernel takes time
   for (int rail = 0; rail < int(ours.size()); ++rail) {
     if (!times_.is_due(rail, t)) continue;
     const std::string cause = cause_of(rail, ours_before[std::size_t(rail)]);
@@ -102,7 +102,7 @@ std::string tries(const JoinFailures::Failure& failure) {
 
 }  // namespace
 
-// Empty: RailLog has told all that is known.
+// Returns why our rail has no lane. Empty: RailLog has logged all that is known.
 std::string AbsentRails::cause_of(int rail, bool carried) const {
   if (!failures_) return "the peer dials, and its log says why it comes by no lane";
   const JoinFailures::Failure* const failure = failures_->of_ours(rail, session_->pairs_that_carried());
@@ -113,14 +113,15 @@ std::string AbsentRails::cause_of(int rail, bool carried) const {
 }
 
 void AbsentRails::log_ours(int rail, bool carried, const std::string& cause, const std::string& hazard) {
-  // what may keep a rail from ever carrying did not keep this one
+  // A hazard that begins with "good" can keep a rail from its first lane only. A rail that carried had that lane.
   const bool concerns = hazard != "good" && !(carried && hazard.starts_with("good"));
   RW_WARN(net, "rail {} to {}: no lane{}: {}{}", rails_[std::size_t(rail)].name, session_->peer(),
           carried ? "" : " yet", cause,
           concerns ? "; this host, " + rails_[std::size_t(rail)].name + ": " + hazard : "");
 }
 
-// One that never had a lane. Where one of ours has none either, both have one cause, and it has been told.
+// Logs a peer's rail that never had a lane. Where our rail of the failed pair has no lane either, both have one cause,
+// which poll() has logged for our rail.
 void AbsentRails::notify_peers(int rail, const Rails& ours) {
   const JoinFailures::Failure* const failure = failures_->of_peers(rail);
   if (!failure || failure->logged || (*peer_rails_)[std::size_t(rail)].link_down ||

@@ -1,8 +1,8 @@
-// Says in the log which rails have no lane of a session, with the cause as far as this host knows it and the setting
-// that mends it (docs/operate/deployment.md, "Several NICs"): some seconds after the session began, and as long after a
-// rail was lost, is new or has a link again. That a rail is lost RailLog says at once.
+// Logs which rails have no lane of a session (docs/operate/deployment.md, "Several NICs"). A line has the cause, as far
+// as this host knows, and the setting that mends the cause. The lines come kAfter after the session began, and kAfter
+// after a rail was lost, is new or has a link again. RailLog logs the loss itself, earlier.
 //
-// On the reactor's thread only. Destroying it before its time says nothing.
+// Threads: the reactor's only. Lifetime: an AbsentRails that is destroyed before kAfter has passed logs nothing.
 #pragma once
 
 #include <memory>
@@ -20,16 +20,17 @@ namespace railweave::engine {
 
 class AbsentRails {
  public:
-  static constexpr Nanos kAfter = std::chrono::seconds(8);  // a pair has failed twice by then, by either address family
+  // A pair of rails has failed twice by then, over each address family.
+  static constexpr Nanos kAfter = std::chrono::seconds(8);
 
-  // `rails` (ours) and `logged` outlive it.
+  // `rails` (ours) and `logged` outlive this object.
   AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session,
               LoggedAbsences& logged);
   ~AbsentRails();
 
-  // What the session's dialler knows. Both outlive it.
+  // Takes the session dialler's records; both outlive this object. Not called where the peer dials.
   void know(const JoinFailures& failures, const std::vector<PeerRail>& peer_rails);
-  // Lanes were lost, or a rail may have one now.
+  // Call when lanes were lost, and when a rail may have a lane now.
   void poll_later();
 
  private:
@@ -49,8 +50,8 @@ class AbsentRails {
   LoggedAbsences& reported_;
   const JoinFailures* failures_ = nullptr;  // null: the peer dialled
   const std::vector<PeerRail>* peer_rails_ = nullptr;
-  AbsenceTimes times_{kAfter};  // of ours
-  Reactor::TimerId timer_ = 0;
+  AbsenceTimes times_{kAfter};  // of our rails
+  Reactor::TimerId timer_ = 0;  // of the next poll(); 0: none is due
 };
 
 }  // namespace railweave::engine

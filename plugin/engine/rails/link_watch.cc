@@ -35,7 +35,8 @@ Status LinkWatch::listen() {
   return {};
 }
 
-// Rails that changed meanwhile are looked for then. The state of links comes with the next news of each.
+// Tries to listen again, and then looks for rails that changed meanwhile. The state of a link comes with that link's
+// next notification.
 void LinkWatch::go_on_later() {
   listen_timer_ = reactor_.at(now() + kAgainMost, [this] {
     listen_timer_ = 0;
@@ -61,7 +62,7 @@ void LinkWatch::close() {
 }
 
 void LinkWatch::on_ready(std::uint32_t) {
-  const ScopeExit armed([this] {  // also where there was no memory
+  const ScopeExit armed([this] {  // also after std::bad_alloc
     if (news_) reactor_.arm(news_->descriptor(), *this, EPOLLIN);
   });
   Result<discovery::News> news = news_->read();
@@ -81,7 +82,7 @@ void LinkWatch::on_ready(std::uint32_t) {
 void LinkWatch::find_changes(Nanos delay) {
   const TimePoint when = now() + delay;
   if (change_timer_ && change_at_ <= when) return;
-  if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));  // after a shortage it may be a minute
+  if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));  // after a shortage: up to kAgainMost away
   change_at_ = when;
   change_timer_ = reactor_.at(when, [this] {
     change_timer_ = 0;

@@ -32,7 +32,7 @@ Status OwnRails::open() {
 
 void OwnRails::serve(RailListeners::OnConnection on_connection, Observer observer) {
   observer_ = std::move(observer);
-  until_memory([&] { rail_listeners_.serve(on_connection); });  // or nobody would ever be let in
+  until_memory([&] { rail_listeners_.serve(on_connection); });  // without memory no peer could ever connect
   link_watch_.open([this](int rail, bool up) { on_link(rail, up); },
                    [this](int rail) { now_[std::size_t(rail)].ifindex = 0; }, [this] { return find_rails(); });
 }
@@ -63,7 +63,7 @@ bool OwnRails::find_rails() {
   bool all_taken = true;
   for (auto& [rail, known] : *found) all_taken &= take_rail(known, std::move(rail));
   for (const int robbed : rail_listeners_.take_reassigned()) announce(robbed);
-  announce();  // of all together: in between one may be without what another has not got yet
+  announce();  // once for all rails: halfway, an address that moves between two rails may be on neither
   return all_taken;
 }
 
@@ -76,7 +76,7 @@ bool OwnRails::take_rail(int known, Rail rail) {
         rail_listeners_.announces(index, rail))
       return true;
   }
-  // A device that is one rail gets no second one, and no device is added: NCCL has seen the list.
+  // Where each device is one rail, no rail is added: NCCL has read the list of devices.
   if (is_new && config_.devices != DeviceModel::aggregate) return true;
   if (is_new && index == int(protocol::kRailsMax)) {
     if (!std::exchange(said_too_many_, true))
@@ -91,7 +91,7 @@ bool OwnRails::take_rail(int known, Rail rail) {
   RW_INFO(net, "rail {} {}", rail.name,
           is_new ? "is new" : "is another interface, or has another name or other addresses");
   const discovery::LinkState link{rail.ifindex, true};
-  editions_.reserve(std::size_t(index) + 1);  // first what may find no memory: both grow together
+  editions_.reserve(std::size_t(index) + 1);  // allocations first: editions_ and now_ grow together
   now_.reserve(std::size_t(index) + 1);
   wires_.know_rail(index, rail);
   if (is_new) editions_.push_back(0);

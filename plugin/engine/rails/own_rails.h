@@ -1,7 +1,7 @@
-// The rails of this host as an engine has them now: interfaces, links, listeners and wires; and what peers are told of
-// them (docs/operate/reliability.md, "Links and new rails").
+// Keeps the current rails of this host for an engine: interfaces, links, listeners and wires. Also keeps the rail
+// updates announced to peers (docs/operate/reliability.md, "Links and new rails").
 //
-// Threads: the reactor's, but for open() and what says otherwise.
+// Threads: the reactor's, except where a function says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -27,58 +27,61 @@ namespace railweave::engine {
 class OwnRails {
  public:
   struct Observer {
-    // The link went down, or is up again. Peers should be told of the rail: news_of().
+    // The link went down, or is up again. The observer should announce news_of(rail) to peers.
     std::function<void(int rail, bool up)> on_link;
-    // The rail is new, or has another interface, name or addresses.
+    // The rail is new, or has another interface, name or addresses. on_news has been called for this rail.
     std::function<void(int rail)> on_rail;
-    // Peers should be told of the rail for another reason than its link: news_of().
+    // The rail changed in something other than its link. The observer should announce news_of(rail) to peers.
     std::function<void(int rail)> on_news;
   };
 
-  // `config` and `reactor` outlive it. `rails`: those the engine starts with.
+  // `config` and `reactor` outlive this object. `rails`: the rails that the engine starts with.
   OwnRails(const Config& config, Reactor& reactor, std::vector<Rail> rails);
 
   // Opens a listener at each address. Any thread, before serve(). Errors: as RailListeners::open().
   Status open();
-  // Accepts connections, and watches links and interfaces.
+  // Starts accepting connections and watching links and interfaces.
   void serve(RailListeners::OnConnection on_connection, Observer observer);
+  // Stops both. Idempotent. The accessors below stay usable.
   void close();
 
-  // Those of the start, and those that came since; none ever goes. The vector stays where it is.
+  // All rails: of the start, then those added since. No rail is removed. The vector object stays in place, its elements
+  // may move.
   const std::vector<Rail>& now() const { return now_; }
   const Rail& at(int rail) const { return now_[std::size_t(rail)]; }
-  // The same with the ports they listen on.
+  // The same rails with the ports of their listeners.
   const std::vector<PeerRail>& with_ports() const { return rail_listeners_.rails(); }
   Wires& wires() { return wires_; }
-  // Whose links are down.
+  // Rails whose links are down.
   const std::vector<int>& down() const { return down_; }
-  // What is new of a rail since the engine started; of one that has not changed a peer knows by the handshake.
+  // True if the rail changed since the engine started. Peers know an unchanged rail from the handshake.
   bool has_news(int rail) const { return editions_[std::size_t(rail)] > 0; }
+  // The rail's current state, as a rail update for peers.
   protocol::RailUpdates::Statement news_of(int rail) const;
 
-  // What handles and statistics say. Any thread.
+  // The rails for handles and statistics. Any thread.
   std::vector<PeerRail> announced() const;
   std::vector<RailStats> stats() const;
 
  private:
   void on_link(int rail, bool up);
-  bool find_rails();                     // false: something was short
-  bool take_rail(int known, Rail rail);  // likewise. `known`: as which of ours, or -1
-  void announce(int rail);
-  void announce();
+  bool find_rails();                     // false: resources were short; to be called again
+  bool take_rail(int known, Rail rail);  // false: as find_rails(). `known`: our rail's index; -1: a new rail
+  void announce(int rail);               // to peers, by the observer
+  void announce();                       // to announced()
 
   const Config& config_;
   std::vector<Rail> now_;
-  std::vector<std::uint64_t> editions_;  // of them, as peers are told
+  std::vector<std::uint64_t> editions_;  // by rail: of its last rail update; 0: none yet
   Wires wires_;
   RailListeners rail_listeners_;
   LinkWatch link_watch_;
   Observer observer_;
   std::vector<int> down_;
-  std::set<std::string> reported_unused_;  // interfaces that no listener could be opened for
-  bool said_too_many_ = false;
+  std::set<std::string> reported_unused_;  // interfaces without a listener, as the log has them
+  bool said_too_many_ = false;             // the log says that there are too many rails
   mutable Mutex mutex_;
-  std::vector<PeerRail> announced_ RW_GUARDED_BY(mutex_);  // what rail_listeners_ says
+  std::vector<PeerRail> announced_ RW_GUARDED_BY(mutex_);  // a copy of rail_listeners_.rails()
 };
 
 }  // namespace railweave::engine

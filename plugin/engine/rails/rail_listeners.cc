@@ -20,7 +20,7 @@ namespace {
 
 constexpr Nanos kRetryExhausted = std::chrono::milliseconds(100);
 constexpr int kAcceptsPerTurn = 64;
-constexpr std::size_t kDescriptorsWanted = 16;  // after all listeners: what an engine and a peer or two take
+constexpr std::size_t kDescriptorsWanted = 16;  // beside the listeners: enough for an engine and one or two peers
 
 std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
   std::vector<Address> first;
@@ -29,7 +29,7 @@ std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
   return first;
 }
 
-bool is_told(const Address& address, const PeerRail& rail) {
+bool is_announced(const Address& address, const PeerRail& rail) {
   return std::ranges::any_of(rail.addresses,
                              [&](const PeerAddress& told) { return discovery::same_host(told.address, address); });
 }
@@ -70,10 +70,10 @@ Result<std::unique_ptr<RailListeners::Listening>> RailListeners::make_listening(
 }
 
 bool RailListeners::is_retired(const Listening& listener) const {
-  return !is_told(listener.address, rails_[std::size_t(listener.rail)]);
+  return !is_announced(listener.address, rails_[std::size_t(listener.rail)]);
 }
 
-// Its own, else what another rail has no more.
+// Returns the rail's own listener at this address, else one that another rail gave up; null: neither.
 RailListeners::Listening* RailListeners::find(int rail, const Address& address) {
   Listening* left = nullptr;
   for (const auto& listener : listeners_) {
@@ -116,9 +116,9 @@ Status RailListeners::put(int index, const Rail& rail) {
   for (const auto& [listener, address] : had) {
     listener->rail = index;
     listener->released = false;
-    listener->address = address;  // its prefix may be another
+    listener->address = address;  // the prefix length may have changed
     const auto place = std::ranges::find(listeners_, listener, &std::unique_ptr<Listening>::get);
-    std::rotate(place, place + 1, listeners_.end());  // those that were told of last are the last
+    std::rotate(place, place + 1, listeners_.end());  // moves this listener to the end
   }
   for (auto& listener : made) {
     guard_descriptor(listener->fd.get());
@@ -130,15 +130,15 @@ Status RailListeners::put(int index, const Rail& rail) {
   return {};
 }
 
-// Its listener went along to another rail, or is released, and the other (which had the address too for a while) has
-// its own.
+// True if another rail announces the address, and this rail has no listener there any more. The listener either went to
+// the other rail, or is released because both rails had the address, and a listener each, for a while.
 bool RailListeners::is_reassigned(int index, const Address& address) const {
   const auto keeps = [&](const auto& listener) {
     return listener->rail == index && !listener->released && discovery::same_host(listener->address, address);
   };
   if (std::ranges::any_of(listeners_, keeps)) return false;
   for (std::size_t other = 0; other < rails_.size(); ++other)
-    if (int(other) != index && is_told(address, rails_[other])) return true;
+    if (int(other) != index && is_announced(address, rails_[other])) return true;
   return false;
 }
 
@@ -185,12 +185,12 @@ void RailListeners::close() {
 }
 
 void RailListeners::accept_all(Listening& listener) {
-  // also when a connection finds no memory
+  // Also runs after std::bad_alloc.
   ScopeExit rearm([&] { reactor_.arm(listener.fd.get(), listener, EPOLLIN); });
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     Result<wire::Accepted> accepted = wire::accept_from(listener.fd.get());
     if (!accepted.ok()) {
-      // Out of descriptors: the connection stays in the backlog; spinning on it would help nobody.
+      // Out of descriptors or memory: the connection stays in the backlog, and the timer retries.
       if (!std::exchange(warned_exhausted_, true))
         RW_WARN(net, "cannot accept connections: {}", accepted.status().message());
       listener.timer = reactor_.at(now() + kRetryExhausted, [this, &listener] {

@@ -1,6 +1,10 @@
-// The engine's listening sockets: one per rail and address family. One whose address its rail has no more stays open,
-// the last four of a rail: who was not told dials there when the address is back, and a refusal would say that this
-// process is dead. On the reactor's thread, except open().
+// The engine's listening sockets: one per rail and address family.
+//
+// A listener whose address its rail no longer has is retired, and stays open; each rail keeps its last four. A peer
+// that missed the change dials the old address once the address is back. A refused connection would tell this peer
+// that the process is dead.
+//
+// Threads: the reactor's, except open().
 #pragma once
 
 #include <functional>
@@ -20,44 +24,46 @@ namespace railweave::engine {
 
 class RailListeners {
  public:
-  // `accepted` is connected and non-blocking, not bound to an interface yet; its peer dialled an address of local rail
-  // `rail`.
+  // `accepted` is connected and non-blocking, and not bound to an interface yet. The peer dialled an address of local
+  // rail `rail`.
   using OnConnection = std::function<void(wire::Accepted accepted, int rail)>;
 
   explicit RailListeners(Reactor& reactor) : reactor_(reactor) {}
   ~RailListeners();
 
-  // Errors: exhausted when the port range is used up (the message names it), system.
+  // Opens the listeners of all rails. Errors: exhausted when the port range is used up (the message names
+  // RAILWEAVE_PORTS), system.
   Status open(const Config& config, const std::vector<Rail>& rails);
-  // Rail `index` has no addresses but `all_but`: the listeners of its others are free for other rails. Reactor's
-  // thread, as is put() after serve().
+  // Rail `index` has only the addresses `all_but` now. The rail's listeners at other addresses are free for other
+  // rails. Reactor's thread, as is put() after serve().
   void release(int index, const std::vector<Address>& all_but);
-  // Rail `index` is new (the next one), or has other addresses: those that nobody had before, or still has, get a
-  // listener. Errors: as open(); then all is as before.
+  // Rail `index` is new (the next index), or has other addresses. An address keeps this rail's listener, or takes one
+  // that another rail gave up, or gets a new one. Errors: as open(); then nothing has changed.
   Status put(int index, const Rail& rail);
+  // True if rails() has just the addresses of `rail`: the first of each family.
   bool announces(int index, const Rail& rail) const;
-  // The kernel says so of the rail's link. A rail that is put has one.
+  // Sets the rail's link state in rails(), as the kernel reports the link. put() sets the link to up.
   void announce_link(int index, bool up) { rails_[std::size_t(index)].link_down = !up; }
-  // Rails that told of an address which another rail tells of now and they have no more: they tell it no more, for
-  // peers would take it for two rails. After all have been released and put.
+  // Removes from rails() the addresses that moved to another rail, and returns the rails that lost one. Peers would see
+  // one address on two rails otherwise. Call after release() and put() of all rails.
   std::vector<int> take_reassigned();
   // Starts accepting. Reactor's thread.
   void serve(OnConnection on_connection);
-  // Stops accepting; nobody connects any more. Reactor's thread.
+  // Closes all listeners; peers cannot connect any more. rails() stays. Idempotent. Reactor's thread.
   void close();
 
-  // The rails with the ports they listen on, as peers are told.
+  // The rails with their listeners' ports, as announced to peers.
   const std::vector<PeerRail>& rails() const { return rails_; }
 
  private:
-  static constexpr int kRetiredMax = 4;  // of each rail
+  static constexpr int kRetiredMax = 4;  // retired listeners of each rail
 
   struct Listening final : Pollable {
     RailListeners* owner = nullptr;
     int rail = 0;
     Address address;
     std::uint16_t port = 0;
-    bool released = false;
+    bool released = false;  // the rail gave the address up: another rail may take the listener
     OwnedFd fd;
     Reactor::TimerId timer = 0;  // set while descriptors are exhausted
     void on_ready(std::uint32_t) override { owner->accept_all(*this); }
@@ -76,9 +82,9 @@ class RailListeners {
   wire::SocketOptions options_;
   PortRange ports_;
   OnConnection on_connection_;
-  std::vector<std::unique_ptr<Listening>> listeners_;  // who was told of last is last
-  std::vector<PeerRail> rails_;
-  bool warned_exhausted_ = false;
+  std::vector<std::unique_ptr<Listening>> listeners_;  // in the order of their last put()
+  std::vector<PeerRail> rails_;                        // by rail
+  bool warned_exhausted_ = false;                      // since the last connection that was accepted
 };
 
 }  // namespace railweave::engine

@@ -1,8 +1,8 @@
-// Says in the log when a rail stops carrying a session's data and when it does again (docs/operate/reliability.md, "The
-// log"): one line for one event, however many lanes it cost, and none of an orderly end.
+// Logs when a rail stops carrying a session's data, and when the rail carries data again (docs/operate/reliability.md,
+// "The log"). An event makes one line, however many lanes were lost. An orderly end makes no line.
 //
-// On the reactor's thread only. It waits kSettle before it says what was lost, and kPatience where no lane is left: a
-// peer that dies or leaves ends its lanes one after the other, and then the session's end says all there is to say.
+// Threads: the reactor's only. A loss is logged after kSettle, or after kPatience where no lane is left. The delay
+// serves peers that die or leave: their lanes end one after the other, and only the end of the session is logged.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,22 @@
 
 namespace railweave::engine {
 
-// Bounds an engine's lines at WARN about its rails. A rail that is lost concerns every peer: the first few peers are
-// named at WARN, the others at INFO. One thread at a time.
+// Bounds an engine's WARN lines about rails. The loss of a rail concerns every peer: the first few peers are named at
+// WARN, the others at INFO. Threads: one at a time.
 class RailLines {
  public:
-  static constexpr int kPeersMost = 4;
-  static constexpr Nanos kWindow = std::chrono::seconds(10);
-  static constexpr int kNoRail = -1;  // lines about a peer on all rails
+  static constexpr int kPeersMost = 4;                        // WARN lines of a kind about a rail, in a kWindow
+  static constexpr Nanos kWindow = std::chrono::seconds(10);  // from the first line
+  static constexpr int kNoRail = -1;                          // lines about a peer on all rails
 
   enum class About { loss, comeback };
+  // Counts one line. True: log at WARN; false: at INFO.
   bool may_warn(int rail, About about, TimePoint t);
 
  private:
   struct Lately {
-    TimePoint since = TimePoint::min();
-    int lines = 0;
+    TimePoint since = TimePoint::min();  // the window's begin; min(): no line yet
+    int lines = 0;                       // in this window
   };
   std::map<std::pair<int, About>, Lately> lately_;
 };
@@ -42,11 +43,11 @@ class RailLog {
   static constexpr Nanos kSettle = std::chrono::milliseconds(50);
   static constexpr Nanos kPatience = std::chrono::seconds(1);
 
-  // `rails` (ours) and `lines` outlive it.
+  // `rails` (ours) and `lines` outlive this object. Destruction cancels losses not logged yet.
   RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, RailLines& lines);
   ~RailLog();
 
-  // Lanes were lost, or came.
+  // Call when lanes were lost or came up.
   void poll();
 
  private:
@@ -59,12 +60,12 @@ class RailLog {
   const std::vector<Rail>& rails_;
   const std::shared_ptr<Session> session_;
   RailLines& lines_;
-  std::vector<LaneLoss> losses_;  // not told yet; the first of each rail
-  std::size_t lanes_before_ = 0;  // the first of them; of lanes that went together some may be told of later
-  std::size_t lanes_left_ = 0;    // the fewest since: others come up in their stead meanwhile
-  std::uint64_t reported_ = 0;    // bits of rails that were told of and have not come back
-  TimePoint lost_at_{};           // the first of them was
-  Reactor::TimerId timer_ = 0;    // set while there are losses
+  std::vector<LaneLoss> losses_;  // not logged yet; the first loss of each rail
+  std::size_t lanes_before_ = 0;  // lanes before losses_; lanes lost together may be noticed one by one
+  std::size_t lanes_left_ = 0;    // fewest lanes since the first of losses_: new ones may come up meanwhile
+  std::uint64_t reported_ = 0;    // bit `rail`: its loss was logged, and the rail has not come back
+  TimePoint lost_at_{};           // when poll() saw the first of losses_
+  Reactor::TimerId timer_ = 0;    // set while there are losses_
 };
 
 }  // namespace railweave::engine

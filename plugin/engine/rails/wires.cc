@@ -15,7 +15,7 @@ static_assert(kWireOfferBytesMax == wire::kOfferBytesMax);
 
 namespace {
 
-// The table. Of one reach the likelier wire comes first, and the plain one last.
+// The table of wires. In each reach the preferred wire is first, and the plain one last.
 std::vector<const wire::Wire*> all_wires() { return {&wire::tcp_wire(), &wire::shm_wire()}; }
 
 }  // namespace
@@ -46,7 +46,7 @@ Wires::Ports Wires::open(const Rail* rail) const {
 
 void Wires::know_rail(int rail, const Rail& is) {
   assert(rail >= 0 && std::size_t(rail) <= by_rail_.size());
-  Ports ports = open(&is);  // first what may find no memory
+  Ports ports = open(&is);  // allocations first: by_rail_ changes only when all of them succeeded
   if (std::size_t(rail) == by_rail_.size()) by_rail_.emplace_back();
   by_rail_[std::size_t(rail)] = std::move(ports);
 }

@@ -1,7 +1,7 @@
-// The wires of this build, and the ports that an engine opened of them. wires.cc has the table: no other file of the
-// engine names a wire.
+// The wires of this build, and the ports that an engine opened on them. wires.cc has the table of wires: no other file
+// of the engine names a wire.
 //
-// On the reactor's thread only. Outlives the pending lanes that it began.
+// Threads: the reactor's only. Lifetime: outlives the pending lanes made here.
 #pragma once
 
 #include <memory>
@@ -20,31 +20,32 @@ namespace railweave::engine {
 
 class Wires {
  public:
-  // `wires`: those that may be used, of each reach the preferred one first. The last one of a reach is plain: its
-  // Hellos name no wire, so that every release can be met by it. Within a host the plain one is the only one. Tests
-  // bring their own.
+  // `wires`: the wires that may be used, the preferred one of each reach first. The last wire of a reach is plain: its
+  // Hellos name no wire, so every release understands them. Within a host the plain wire is the only one. Tests pass
+  // their own wires. `config` outlives this object.
   explicit Wires(const Config& config);
   Wires(const Config& config, std::vector<const wire::Wire*> wires);
 
-  // One of our rails, the next one or one that is known and has changed.
+  // Opens the ports of our rail `rail`: the next index, or a known rail that has changed. A wire that cannot be opened
+  // is left out, and logged at WARN.
   void know_rail(int rail, const Rail& is);
 
-  // A lane on its way, and what goes to the peer for it.
+  // A pending lane, and the data that the handshake carries to the peer for this lane.
   struct Begun {
     std::unique_ptr<wire::PendingLane> pending;
-    std::optional<WireOffer> offer = {};  // in the Hello; none for a plain wire
-    OwnedFd descriptor = OwnedFd();       // beside the Hello, within a host
+    std::optional<WireOffer> offer = {};  // sent in the Hello; none for a plain wire
+    OwnedFd descriptor = OwnedFd();       // sent beside the Hello, within a host
   };
-  // The dialler's end of a lane from this rail of ours, or, `rail` kWithinHost, to a process of this host: by the first
-  // wire that can begin one. Errors: as Port::begin_lane().
+  // Begins the dialler's end of a lane from our rail `rail`, or to a process of this host (kWithinHost). The first wire
+  // that can begin a lane is used. Errors: as Port::begin_lane().
   static constexpr int kWithinHost = -1;
   Result<Begun> dial(int rail);
-  // The acceptor's end: by the wire that the dialler offers; by the plain one where it offers none, or one that cannot
-  // be used here now.
-  // Errors: Code::remote where the offer is nonsense; as Port::begin_lane().
+  // Begins the acceptor's end, on the wire that the dialler offers. The plain wire is used where the dialler offers
+  // none, or one that cannot be used here now.
+  // Errors: Code::remote where the offer is malformed; as Port::begin_lane().
   Result<Begun> accept(int rail, const std::optional<WireOffer>& offered, OwnedFd descriptor = OwnedFd());
-  // The dialler's end hears the acceptor's answer. Where the acceptor did not take up the wire that was offered, a
-  // plain lane takes the place of the pending one.
+  // Completes the dialler's end with the acceptor's answer. Where the acceptor did not take the offered wire, a plain
+  // lane replaces the pending one. Errors: as PendingLane::complete() and Port::begin_lane().
   Status agree(int rail, Begun& begun, const std::optional<WireOffer>& answered);
 
  private:
@@ -53,7 +54,7 @@ class Wires {
     bool is_plain = false;
     std::unique_ptr<wire::Port> port;
   };
-  using Ports = std::vector<OpenPort>;  // the preferred one first; those that could not be opened are not there
+  using Ports = std::vector<OpenPort>;  // the preferred wire first; only ports that could be opened
 
   Ports open(const Rail* rail) const;
   Ports& ports_of(int rail);

@@ -7,7 +7,7 @@ void Backoff::lost(TimePoint t, TimePoint up_since, bool too_slow, const Jitter&
   const Nanos lived = t - up_since;
   if (lived >= kSteady) last_ = Nanos{0};
   const bool just_back = (again || last_ > Nanos{0}) && lived < kJustBack;
-  if (too_slow) last_ = std::max(last_, (just_back ? kSlowBack : kSlow) / 2);  // is doubled
+  if (too_slow) last_ = std::max(last_, (just_back ? kSlowBack : kSlow) / 2);  // begin() doubles it
   begin(t, kMostFlapping, jitter);
   at_loss_ = last_;
 }

@@ -1,8 +1,8 @@
-// By which address family each pair of rails is dialled next. best_route() chooses at first. After a try that failed,
-// or that arrived at another rail than was dialled (ARP mixes up the NICs of a host on one switch), the family of that
-// try is avoided. A family is doubtful for a pair whose lanes all came by the other one.
+// Chooses the address family by which each pair of rails is dialled next. best_route() chooses the first one. After a
+// try that failed, or arrived at another rail than the one dialled, the family of that try is avoided. (ARP mixes up
+// the NICs of a host on one switch.) A family is doubtful for a pair whose lanes all came by the other family.
 //
-// Pure. One thread at a time.
+// Pure. Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@ namespace railweave::engine {
 
 class FamilyChoice {
  public:
-  // For best_route().
+  // Returns the family for best_route() to avoid; none: neither.
   std::optional<Address::Family> avoided(const RailPair& pair) const;
-  // The last try, by this family, came to nothing or to another rail.
+  // The last try, by this family, failed or arrived at another rail.
   void failed(const RailPair& pair, Address::Family by);
   // A lane came up by this family.
   void came_up(const RailPair& pair, Address::Family by);
   bool is_doubtful(const RailPair& pair, Address::Family family) const;
-  // Links or addresses of these pairs changed: all begin anew.
+  // Forgets all of the pairs whose links or addresses changed.
   void forget(const std::function<bool(const RailPair&)>& which);
 
  private:
@@ -31,7 +31,7 @@ class FamilyChoice {
     Address::Family family;
     friend bool operator==(const Of&, const Of&) = default;
   };
-  std::vector<Of> avoided_;  // one of a pair
+  std::vector<Of> avoided_;  // one for each pair
   std::vector<Of> carried_;
 };
 

@@ -1,6 +1,6 @@
-// Why pairs of rails of a session have no lane: the last failure of each since it came up last.
+// Records why pairs of rails of a session have no lane: the last failure of each pair since its lane last came up.
 //
-// Pure. One thread at a time.
+// Pure. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -15,19 +15,19 @@ class JoinFailures {
   struct Failure {
     RailPair rails;
     int tries = 0;
-    std::string why;      // of the last one
+    std::string why;      // of the last try, for messages
     bool logged = false;  // at WARN
   };
 
   void failed(const RailPair& rails, std::string why, bool logged = false);
-  // The pair failed by its link-local addresses. The failure before, if there was one, stays the one that people are
-  // told of: they know the address that it names.
+  // The pair failed by its link-local addresses. An earlier failure keeps its text, because operators know the address
+  // in that text.
   void failed_by_link_local(const RailPair& rails, std::string why);
   void came_up(const RailPair& rails);
-  // The pair failed since it came up last.
+  // True: the pair failed since its lane last came up.
   bool knows(const RailPair& rails) const;
-  // The failed pair with that rail of ours, or of the peer's, that was tried first; null: none has failed. `likelier`
-  // pairs go before others.
+  // Return the failed pair with that rail of ours, or of the peer's, that was tried first. `likelier` pairs come before
+  // others. Null: none failed.
   const Failure* of_ours(int rail, const std::vector<RailPair>& likelier = {}) const;
   const Failure* of_peers(int rail) const;
 

@@ -12,7 +12,7 @@ namespace railweave::engine {
 
 namespace {
 
-// Smaller is better.
+// The rank of a route; the smaller rank is better.
 struct RouteRank {
   bool avoided = false, link_local = false, far = false;
   friend auto operator<=>(const RouteRank&, const RouteRank&) = default;
@@ -29,7 +29,7 @@ bool best_route(const Rail& local, const PeerRail& remote, Route& route, std::op
       if (source.family != target.address.family || target.port == 0) continue;
       const bool link_local = discovery::is_link_local(target.address);
       if (source.family == Address::Family::v6 && link_local != discovery::is_link_local(source)) continue;
-      // A host-sized prefix (a handle's address) says nothing about the peer's subnet: ours decides.
+      // A host-sized prefix (an address of a handle) says nothing about the peer's subnet: our prefix decides.
       Address theirs = target.address;
       theirs.prefix_bits = std::max(theirs.prefix_bits, source.prefix_bits);
       const bool near = same_subnet(source, theirs);
@@ -90,7 +90,7 @@ std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std:
                                    int local_rails, int remote_rails) {
   std::vector<int> uses_local(local_rails), uses_remote(remote_rails);
   for (const RailPair& p : chosen) ++uses_local[p.local], ++uses_remote[p.remote];
-  // Rounds: first pairs of two unused rails, then an unused one with the least used partner.
+  // Pairs of two unused rails come first, then an unused rail with the least used partner.
   for (int partner_uses = 0; partner_uses < local_rails + remote_rails; ++partner_uses) {
     for (const RailPair& p : candidates) {
       const int less = std::min(uses_local[p.local], uses_remote[p.remote]);
@@ -111,7 +111,7 @@ std::string state_of(const PeerRail& rail) {
   return "link up, " + (addresses.empty() ? "no address" : "addresses " + addresses);
 }
 
-std::string told_way(const Rail& from, const Route& route) {
+std::string route_text(const Rail& from, const Route& route) {
   return from.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
 }
 

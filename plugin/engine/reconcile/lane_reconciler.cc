@@ -12,7 +12,8 @@ namespace railweave::engine {
 
 namespace {
 
-constexpr Nanos kAskAnew = std::chrono::seconds(1);  // a SYN that is lost comes again after so long, then in twice that
+// TCP retransmits a lost SYN after this time, then after twice as long
+constexpr Nanos kAskAnew = std::chrono::seconds(1);
 
 Address::Family other_family(Address::Family than) {
   return than == Address::Family::v4 ? Address::Family::v6 : Address::Family::v4;
@@ -79,8 +80,8 @@ void LaneReconciler::on_probe(const RailPair& by, Address::Family family, const 
   poll();
 }
 
-// The peer's packets came by this pair and family, so this way is open. A dial that has been under way for long uses
-// the other family, or sends its next SYN in seconds only: a new one takes its place.
+// Dials by the pair and family of a probe, because the probe passed there. A dial that has been under way for long uses
+// the other family, or will not retransmit its SYN for seconds. A new dial replaces such a dial.
 void LaneReconciler::dial_by_probe(const RailPair& by, Address::Family family) {
   const auto is_long_under_way = [&](const auto& a) {
     return now() - a->began_at >= (a->family == family ? kAskAnew : kTimeOfFirstFamily);
@@ -90,9 +91,9 @@ void LaneReconciler::dial_by_probe(const RailPair& by, Address::Family family) {
   if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family)
     return;
   const auto is_its = [&](const auto& a) { return a->pair == pair; };
-  if (std::ranges::none_of(attempts_, is_its)) return;  // poll() dials it when it is due
+  if (std::ranges::none_of(attempts_, is_its)) return;  // poll() dials the pair when due
   if (std::ranges::any_of(attempts_, [&](const auto& a) { return is_its(a) && !is_long_under_way(a); })) return;
-  std::vector<std::unique_ptr<Attempt>> old;  // destroyed last: the session waits while any attempt is there
+  std::vector<std::unique_ptr<Attempt>> old;  // destroyed last: the session waits while any attempt exists
   for (auto& attempt : attempts_) {
     if (!is_its(attempt)) continue;
     free_again_.push_back(attempt->lane);
@@ -122,7 +123,7 @@ void LaneReconciler::on_peer_rails(const std::vector<PeerRailUpdate>& news) {
   poll();
 }
 
-// True: it is another than before, and the pairs are to be known anew.
+// True: the rail differs from before, and the caller must call know_pairs().
 bool LaneReconciler::take_peer_rail(int rail, const PeerRail& is) {
   peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
   PeerRail& known = peer_rails_[std::size_t(rail)];
@@ -136,9 +137,10 @@ bool LaneReconciler::take_peer_rail(int rail, const PeerRail& is) {
 
 void LaneReconciler::poll() {
   if (lanes_.is_over() || lanes_.is_leaving()) return;
-  (void)lanes_.guarded([this] {  // else nobody would dial the lanes that are missing
+  (void)lanes_.guarded([this] {  // without memory the session fails: no later call would dial
     const TimePoint t = now();
-    const std::vector<RailPair> open = lanes_.rails_in_use();  // before the slow ones, which may be about to go
+    // read before the slow pairs, whose lanes may be about to end
+    const std::vector<RailPair> open = lanes_.rails_in_use();
     pairs_.see_lanes(open, lanes_.take_slow_pairs(), t);
     if (lanes_.is_without_lanes()) pairs_.expedite();
     const bool any = std::exchange(probed_, false) || lanes_.peer_is_silent();
@@ -183,7 +185,7 @@ bool LaneReconciler::dial(const RailPairs::Due& due) {
   attempt->link_local = discovery::is_link_local(route.target.address);
   attempt->began_at = now();
   attempt->lane = order.lane;
-  attempt->what = told_way(own(pair.rails), route);
+  attempt->what = route_text(own(pair.rails), route);
   if (pair.promises()) attempt->joining.emplace(lanes_);
   attempts_.push_back(std::move(attempt));
   free_again_.pop_back();
@@ -191,21 +193,22 @@ bool LaneReconciler::dial(const RailPairs::Due& due) {
   return true;
 }
 
-// The one that the next lane will have.
+// Returns the number of the next lane. The number stays in free_again_ until the dial has begun.
 protocol::LaneId LaneReconciler::free_number() {
   if (free_again_.empty()) free_again_.push_back(protocol::LaneId(next_lane_++));
   return free_again_.back();
 }
 
-// Nobody behind a router has a link-local address of this link. The kernel looks for the address's owner for three
-// seconds.
+// True: the try gets only kTimeOfFirstFamily. No host behind a router has a link-local address of this link, and the
+// kernel looks for the owner of an address for three seconds.
 bool LaneReconciler::is_short(const RailPairs::Pair& pair, const Route& route) const {
   const Address::Family family = route.source.family;
   const bool is_unlikely = discovery::is_link_local(route.target.address) || families_.is_doubtful(pair.rails, family);
   return may_change_family(pair, family) || (is_unlikely && has_other_way(pair.rails, family));
 }
 
-// By the family whose turn it is; by the other one where the kernel has no route. None: a try that failed.
+// Returns a route by the family that is next, or by the other one if the kernel has no route. None: there is no route,
+// which counts as a failed try.
 std::optional<Route> LaneReconciler::find_way(RailPairs::Pair& pair) {
   const Rail& rail = own(pair.rails);
   std::optional<Route> last;
@@ -229,7 +232,7 @@ void LaneReconciler::note_undialled(const RailPairs::Pair& pair, const std::stri
   failures_.failed(pair.rails, why);
 }
 
-// A try that ended before there was a connection.
+// Counts a try that ended before there was a connection.
 void LaneReconciler::note_failed_try(RailPairs::Pair& pair) {
   pairs_.try_began(pair, now());
   pairs_.try_ended(pair, now());
@@ -240,7 +243,8 @@ void LaneReconciler::on_answer(Attempt& attempt, const JoinAnswer& answer) {
   using Kind = JoinAnswer::Kind;
   const auto self = std::ranges::find(attempts_, &attempt, [](const auto& a) { return a.get(); });
   assert(self != attempts_.end());
-  const std::unique_ptr<Attempt> over = std::move(*self);  // joining ends with it: after its lane is there
+  // destroyed on return: `joining` ends after the lane was added
+  const std::unique_ptr<Attempt> over = std::move(*self);
   attempts_.erase(self);
   RailPairs::Pair& pair = *over->pair;
   pairs_.try_ended(pair, now());
@@ -295,16 +299,16 @@ void LaneReconciler::no_lane(const Attempt& attempt, const std::string& why) {
   poll();
 }
 
-// The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on
-// both, or the address has moved.
-// True: the lane is not wanted there. The lane stays unconfirmed, and the peer forgets it.
+// Handles a connection that arrived at another rail of the peer than the one dialled. The peer's host takes packets for
+// either address on both rails, or the address has moved.
+// True: the lane is not wanted there. The lane stays unconfirmed, and the peer forgets the lane.
 bool LaneReconciler::is_surplus(const Attempt& attempt, const RailPair& where) {
   RailPairs::Pair& pair = *attempt.pair;
   RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name,
           lanes_.peer(), peers(pair.rails).name);
   const bool other_family = may_change_family(pair, attempt.family);
   families_.failed(pair.rails, attempt.family);
-  if (other_family) return true;  // the pair is dialled by that one at once
+  if (other_family) return true;  // the pair is dialled by the other family at once
   const RailPairs::Pair* const its = pairs_.find(where);
   const bool surplus = its && its->up > 0;
   if (surplus) note_failure(pair, astray(where));
@@ -316,7 +320,7 @@ bool LaneReconciler::has_other_way(const RailPair& rails, Address::Family than) 
   return best_route(own(rails), peers(rails), other, than) && other.source.family != than;
 }
 
-// After a try by this family the pair need not rest: the other one has not failed since, and may do.
+// True: after a failed try by `from` the pair needs no backoff. The other family has not failed since, and may do.
 bool LaneReconciler::may_change_family(const RailPairs::Pair& pair, Address::Family from) const {
   const std::optional<Address::Family> avoided = families_.avoided(pair.rails);
   return (!avoided || *avoided == from) && has_other_way(pair.rails, from);

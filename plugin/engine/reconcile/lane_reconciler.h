@@ -1,10 +1,10 @@
-// Sees to it that a session that we dialled has lanes: first the rest of the plan, then, as long as it lives, whatever
-// is lost (docs/operate/reliability.md, "Who sees to it that there are lanes"). Which pairs of rails are dialled, and
-// when, is RailPairs'; by which addresses, and what becomes of a lane that was welcomed, is decided here. What an
-// answer says of the peer is SessionHealth's to say.
+// Dials the lanes of a session that this instance dialled (docs/operate/reliability.md, "Who sees to it that there are
+// lanes"). The rest of the plan comes first. Later, as long as the session lives, each lost lane is dialled again.
+// RailPairs decides which pairs of rails are dialled, and when. LaneReconciler decides by which addresses, and whether
+// a welcomed lane is kept. SessionHealth judges what an answer says of the peer.
 //
-// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's poll() only. Destroying it gives up
-// what is being dialled.
+// Needs neither a reactor nor sockets (lane_dialler.h). Threads: the thread of the session's poll() only. Destroying
+// the object cancels its dials.
 #pragma once
 
 #include <functional>
@@ -27,30 +27,30 @@ class LaneReconciler {
     int lanes_per_rail = 0;  // RAILWEAVE_LANES_PER_RAIL; 0: by the rails' speed
     Backoff::Jitter jitter;  // 0 to 255
   };
-  // The lane that made the session, which is lane 0.
+  // The lane that made the session: lane 0.
   struct FirstLane {
     RailPair rails;
-    int dialled_rail = -1;  // the peer's, whose address was dialled; -1: not known
+    int dialled_rail = -1;  // rail of the peer whose address was dialled; -1: not known
   };
-  // `logged` outlives it. `peer_rails`: as the peer told them.
+  // `logged` outlives the reconciler. `peer_rails`: as the peer announced them.
   LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails,
                  const FirstLane& first, LoggedAbsences& logged);
   ~LaneReconciler();
 
-  // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent:
-  // then any pair may be the one that works, and the lanes there are count for nothing.
+  // Dials the lanes that are missing and may be dialled now. Call at the beginning, after lanes were lost, and while
+  // the peer is silent. In a silence any pair may be the one that works, so existing lanes do not count.
   void poll();
-  // The peer, who asked by these rails, hears nothing of us, or has lost its lanes. Those there are may be dead, though
-  // we, who owe nothing, did not notice. `family`: of the addresses by which the question came. `peer_rails`: as the
-  // peer has them now.
+  // The peer probed by these rails: the peer hears nothing from us, or has lost its lanes. Our lanes may be dead, too:
+  // if nothing of ours awaits an acknowledgement, this end cannot have noticed. `family`: of the addresses of the
+  // probe. `peer_rails`: the peer's present rails.
   void on_probe(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails);
-  // A rail of ours has a link again: its pairs rest no longer.
+  // A rail of ours has a link again: ends the backoff of the rail and of its pairs.
   void on_link_up(int rail);
-  // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
+  // A rail of ours, or rails of the peer, are new or have other addresses. The same follows.
   void on_own_rail(int rail);
   struct PeerRailUpdate {
     int rail = 0;
-    PeerRail is;
+    PeerRail is;  // its present state
   };
   void on_peer_rails(const std::vector<PeerRailUpdate>& news);
 
@@ -58,14 +58,14 @@ class LaneReconciler {
   const std::vector<PeerRail>& peer_rails() const { return peer_rails_; }
 
  private:
-  // While it lives, losing the session's other lanes ends nothing.
+  // While a Joining lives, the loss of the session's other lanes ends nothing.
   class Joining {
    public:
     explicit Joining(SessionLanes& lanes) : lanes_(lanes) { lanes_.join_began(); }
     ~Joining() {
       try {
         lanes_.join_ended();
-      } catch (const std::bad_alloc&) {  // no memory for a second: the next look ends a session without hope
+      } catch (const std::bad_alloc&) {  // no memory for a second: the next poll ends a session that waits for no lane
       }
     }
     Joining(const Joining&) = delete;
@@ -79,20 +79,20 @@ class LaneReconciler {
     protocol::LaneId lane = 0;
     std::string what;  // "eth0 to 10.0.0.2:4000"
     Address::Family family = Address::Family::v4;
-    bool link_local = false;  // the addresses
+    bool link_local = false;  // the addresses are link-local
     TimePoint began_at{};
     std::optional<Joining> joining;
     std::unique_ptr<Join> join;
   };
 
-  // For a try by the first of two families, to a link-local address, or by a family that never carried where the other
-  // one did: the other family may do. Longer than two round trips of most networks.
+  // The time of a try for which the other family may do: the first of two families, a link-local address, or a family
+  // that never carried while the other one did. Longer than two round trips of most networks.
   static constexpr Nanos kTimeOfFirstFamily = std::chrono::milliseconds(500);
-  static constexpr int kPlansMost = 8;  // in one look: each leaves out pairs to which no route leads
+  static constexpr int kPlansMost = 8;  // in one poll; each plan leaves out pairs without a route
 
   RailPairs::Hooks hooks();
   void know_pairs();
-  // False: there is no way, so the plan is another one now.
+  // False: the pair has no route, so the plan has changed.
   bool dial(const RailPairs::Due& due);
   bool has_other_way(const RailPair& rails, Address::Family than) const;
   bool take_peer_rail(int rail, const PeerRail& is);
@@ -126,9 +126,9 @@ class LaneReconciler {
   FamilyChoice families_;
   JoinFailures failures_;
   std::vector<std::unique_ptr<Attempt>> attempts_;  // under way
-  std::uint32_t next_lane_ = 1;                     // numbers are used once in a session ...
-  std::vector<protocol::LaneId> free_again_;        // ... and these were not: their lanes were never confirmed
-  bool probed_ = false;                             // since the last look
+  std::uint32_t next_lane_ = 1;                     // the next unused number; each is used once in a session
+  std::vector<protocol::LaneId> free_again_;        // numbers whose lanes were never confirmed
+  bool probed_ = false;                             // by the peer, since the last poll
   Timers::TimerId timer_ = 0;
 };
 

@@ -24,7 +24,7 @@ void PeerProbe::on_peer_rail(int rail, PeerRail is) {
 
 void PeerProbe::poll() {
   if (timer_ || lanes_.is_over() || lanes_.is_leaving()) return;
-  (void)lanes_.guarded([this] { ask_around(); });  // else nobody would ask again
+  (void)lanes_.guarded([this] { ask_around(); });  // without memory the session fails: no later call would probe
 }
 
 void PeerProbe::ask_around() {
@@ -50,14 +50,14 @@ void PeerProbe::ask_around() {
   pause_ = std::min(2 * pause_, kEvery);
 }
 
-// What is asked still says what our rails were before: told late, the peer would take it for news.
+// Cancels probes that announce our former rails: the peer would take a late one for a new announcement.
 void PeerProbe::on_lane() { asked_.clear(); }
 
 void PeerProbe::ask(const RailPair& rails, Nanos time) {
   if (std::size_t(rails.remote) >= peer_rails_.size()) return;
   Route route;
   if (!best_route(own(rails), peer_rails_[std::size_t(rails.remote)], route, families_.avoided(rails))) return;
-  families_.failed(rails, route.source.family);  // an answer ends the asking: the next time the other has its turn
+  families_.failed(rails, route.source.family);  // the next probe, if no answer comes, uses the other one
   const std::string why = dialler_.why_no_route(rails.local, route);
   if (!why.empty()) return lanes_.try_failed(own(rails).name + ": " + why);
   auto question = std::make_unique<Inquiry>(Inquiry{rails, nullptr});
@@ -73,7 +73,7 @@ void PeerProbe::ask(const RailPair& rails, Nanos time) {
 void PeerProbe::on_answer(const Inquiry& question, const JoinAnswer& answer) {
   const auto self = std::ranges::find(asked_, &question, [](const auto& a) { return a.get(); });
   assert(self != asked_.end());
-  const std::unique_ptr<Inquiry> over = std::move(*self);  // lives until we return
+  const std::unique_ptr<Inquiry> over = std::move(*self);  // lives until this call returns
   asked_.erase(self);
   lanes_.on_answer(answer, over->rails, true);
 }

@@ -1,13 +1,14 @@
-// What the side that does not dial can do for its lanes (docs/operate/reliability.md, "Who sees to it that there are
-// lanes"). Where all are gone it asks whether the peer is still there: nobody else might be left to dial one. Where
-// none is heard it makes the peer look, who may owe nothing, and then has not noticed.
+// Sends peer probes, for the side of a session that does not dial lanes (docs/operate/reliability.md, "Who sees to it
+// that there are lanes"). Without a lane, a probe asks whether the peer, which alone dials lanes, still serves the
+// session. If no lane is heard, a probe makes the dialler look at its lanes. A dialler that awaits no acknowledgement
+// has not noticed that its lanes are dead.
 //
-// A probe tells the peer our rails, whose addresses may all have changed. A probe is a join with lane 0, which every
-// session has had: a peer that still serves the session refuses the join as a duplicate and calls
-// LaneReconciler::on_probe(). SessionHealth judges every other answer.
+// A probe announces our rails, whose addresses may all have changed. A probe is a join with lane 0, which every session
+// has had: a peer that still serves the session refuses the join as a duplicate and calls LaneReconciler::on_probe().
+// SessionHealth judges every other answer.
 //
-// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's poll() only. Destroying it gives up
-// what is being asked.
+// Needs neither a reactor nor sockets (lane_dialler.h). Threads: the thread of the session's poll() only. Destroying
+// the object cancels its probes.
 #pragma once
 
 #include <memory>
@@ -21,21 +22,22 @@ namespace railweave::engine {
 
 class PeerProbe {
  public:
-  // `peer_rails`: as the peer told them.
+  // `peer_rails`: as the peer announced them.
   PeerProbe(const SessionAccess& session, std::vector<PeerRail> peer_rails);
   ~PeerProbe();
 
   void on_peer_rail(int rail, PeerRail is);
-  // The session has a lane that stands: whoever is being asked need not answer.
+  // The session has an established lane: probes under way are cancelled.
   void on_lane();
-  // Where the session is without lanes: asks by each pair of rails that carried one; where none is heard, by any, in
-  // turn. And again until that is over.
+  // Probes by each pair that carried a lane while there is no lane, and by every pair in turn while no lane is heard.
+  // Repeats until neither holds.
   void poll();
 
  private:
-  static constexpr std::size_t kAskedMax = 64;                    // at once
-  static constexpr Nanos kSoon = std::chrono::milliseconds(100);  // a dying process may reset what asks, too
-  static constexpr Nanos kEvery = std::chrono::seconds(1);        // the pause doubles up to that
+  static constexpr std::size_t kAskedMax = 64;  // probes at once
+  // the first pause: a dying process may reset a probe, too
+  static constexpr Nanos kSoon = std::chrono::milliseconds(100);
+  static constexpr Nanos kEvery = std::chrono::seconds(1);  // limit of the pause, which doubles
 
   struct Inquiry {
     RailPair rails;
@@ -54,7 +56,7 @@ class PeerProbe {
   std::vector<PeerRail> peer_rails_;
   std::vector<std::unique_ptr<Inquiry>> asked_;  // under way
   FamilyChoice families_;
-  std::size_t turn_ = 0;  // of the pairs
+  std::size_t turn_ = 0;  // index of the next pair to probe, modulo their number
   Nanos pause_ = kSoon;
   Timers::TimerId timer_ = 0;
 };

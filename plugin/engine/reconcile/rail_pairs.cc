@@ -28,7 +28,8 @@ void RailPairs::know(const std::vector<Candidate>& candidates, int local_rails, 
     fresh.push_back(std::make_unique<Pair>());
     fresh.back()->rails = candidate.rails;
   }
-  now.reserve(pairs_.size() + fresh.size());  // the last that may throw: who dials refers to pairs
+  // the last call that may throw before pairs_ is whole again: dials refer to pairs
+  now.reserve(pairs_.size() + fresh.size());
   for (const Candidate& candidate : candidates) {
     const auto before = its(pairs_, candidate.rails);
     now.push_back(std::move(before != pairs_.end() ? *before : *its(fresh, candidate.rails)));
@@ -52,7 +53,7 @@ void RailPairs::know(const std::vector<Candidate>& candidates, int local_rails, 
 
 void RailPairs::begin(const RailPair& first, TimePoint t, bool astray) {
   Pair* known = find(first);
-  if (!known) {  // by an address that neither announced
+  if (!known) {  // the connection goes by an address that neither side announced
     known = pairs_.emplace_back(std::make_unique<Pair>()).get();
     known->rails = first;
   }
@@ -63,8 +64,8 @@ void RailPairs::begin(const RailPair& first, TimePoint t, bool astray) {
   count_lanes(t);
 }
 
-// With every rail at work these have lanes. Those that were chosen stay, as their lanes are there, unless fewer would
-// do without them: a rail that is new may take the place of one that stood in for it from the start.
+// Chooses the primary pairs, which have lanes while every rail works. Earlier choices stay, because their lanes exist,
+// unless a new choice needs fewer pairs. A new rail may then replace a pair that covered for it from the start.
 void RailPairs::choose_home() {
   std::vector<RailPair> home, candidates;
   for (const auto& pair : pairs_) {
@@ -99,7 +100,7 @@ void RailPairs::see_lanes(const std::vector<RailPair>& open, const std::vector<R
   std::vector<Loss> losses;
   for (const auto& pair : pairs_) {
     const int before = std::exchange(pair->up, int(std::ranges::count(open, pair->rails)));
-    if (pair->up > 0 && !pair->carried()) pair->up_since = t;  // its lanes came before anything was known of it
+    if (pair->up > 0 && !pair->carried()) pair->up_since = t;  // the lanes came before the pair was known
     if (pair->up >= before) continue;
     const bool too_slow = std::erase(slow_, pair->rails) > 0;
     if (!is_retiring(*pair, t)) losses.push_back({pair.get(), too_slow});
@@ -115,7 +116,8 @@ void RailPairs::lost(Pair& pair, bool too_slow, TimePoint t) {
   name_long_backoff(pair);
 }
 
-// Once for each rail: lanes that go together go for one reason. While none is left nobody knows which rail is to blame.
+// Counts one loss for each rail: lanes that are lost together have one cause. While no lane is left, no rail is blamed:
+// any rail may be the bad one.
 void RailPairs::blame_rails(const std::vector<Loss>& losses, TimePoint t) {
   if (!any_up()) return;
   const auto blame = [&](std::map<int, RailBackoff>& side, int RailPair::*which) {
@@ -152,7 +154,7 @@ void RailPairs::wake_remote(int rail) {
   if (const auto known = remote_.find(rail); known != remote_.end()) known->second.forgive();
 }
 
-// Those first that were not tried for the longest time.
+// Pairs that were not tried for the longest time come first.
 std::vector<RailPairs::Due> RailPairs::due_in_silence(TimePoint t, int places) const {
   std::vector<Pair*> likely, others;
   int likely_under_way = 0, others_under_way = 0;
@@ -202,7 +204,7 @@ void RailPairs::came_up(Pair& pair, TimePoint t) {
   pair.failed = false;
   pair.up_since = t;
   pair.backoff.came_up();
-  ++pair.up;  // so that the next look sees if it is gone by then
+  ++pair.up;  // so that see_lanes() notices if the lane is gone by then
   count_lanes(t);
 }
 

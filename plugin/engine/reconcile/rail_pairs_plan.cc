@@ -1,4 +1,4 @@
-// Which pairs lack a lane now.
+// Part of RailPairs: the pairs that lack a lane now.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -7,10 +7,10 @@
 
 namespace railweave::engine {
 
-// A pair that failed is dialled by one lane. Its other lanes are due when that lane is up.
+// A pair whose last try failed is dialled by one lane. Its other lanes are due when that lane is up.
 std::vector<RailPairs::Due> RailPairs::due(TimePoint t) {
   std::vector<Due> due;
-  for (const auto& pair : pairs_) pair->probed = false;  // that silence is over
+  for (const auto& pair : pairs_) pair->probed = false;  // the silence of the probe is over
   const std::vector<Pair*> planned = plan(t);
   const auto is_without = [](const Pair& pair) { return pair.up + pair.joining == 0; };
   for (Pair* pair : planned)
@@ -26,7 +26,7 @@ std::vector<RailPairs::Due> RailPairs::due(TimePoint t) {
   return due;
 }
 
-// For another one, while one of its rails carries by its own: a path, no more.
+// True: a backup pair of which one rail carries by its primary pair. Such a pair gets one lane, as a path.
 bool RailPairs::stands_beside(const Pair& pair) const {
   if (pair.home) return false;
   return std::ranges::any_of(pairs_, [&](const auto& other) {
@@ -35,8 +35,8 @@ bool RailPairs::stands_beside(const Pair& pair) const {
   });
 }
 
-// The pairs that should have lanes, none in backoff. Only primary (home) pairs cover rails by being up: a backup pair
-// makes way again.
+// Returns the pairs that should have lanes, none in backoff. A rail counts as covered only by an open lane of a primary
+// pair, because a backup pair retires again.
 std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates, others;
   for (const auto& pair : pairs_)
@@ -49,7 +49,7 @@ std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
   return plan;
 }
 
-// Not one that failed and is being dialled: where it leads nowhere, it takes seconds to say so.
+// False for a pair that failed and is being dialled: a try that leads nowhere takes seconds to fail.
 bool RailPairs::may_have_lanes(const Pair& pair, TimePoint t) const {
   const bool has_links = hooks_.has_link(pair.rails.local) && hooks_.peer_has_link(pair.rails.remote);
   return pair.has_way && !pair.backoff.is_on(t) && has_links && !(pair.failed && pair.joining > 0);
@@ -59,10 +59,11 @@ bool RailPairs::takes_turns(const Pair& pair, TimePoint t) const {
   return any_up() && (local(pair).takes_turns(pair.home, t) || remote(pair).takes_turns(pair.home, t));
 }
 
-// Best first. Of the pairs of a rail that takes them in turn one of its home and one of its stand-ins: which was not
-// tried for the longest time. Where no lane is up nobody knows which rail is to blame.
+// Returns the pairs that may have lanes, best first. A rail whose pairs take turns contributes one primary and one
+// backup pair: those that were not tried for the longest time. While no lane is up, any rail may be the bad one, and no
+// pair takes turns.
 std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
-  using Turn = std::pair<const RailBackoff*, bool>;  // of a rail's home pairs, or of its stand-ins
+  using Turn = std::pair<const RailBackoff*, bool>;  // of a rail's primary pairs (true) or backup pairs (false)
   const auto turns_for = [&](const Pair& pair) {
     std::vector<Turn> turns;
     for (const RailBackoff* rail : {&local(pair), &remote(pair)})
@@ -92,8 +93,8 @@ std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
   return free;
 }
 
-// The most that each pair may have, so that all that belong together have room, also when some rest, beside stand-ins
-// that are there.
+// Returns the most lanes that each pair may have. All primary pairs then have room, also while some are in backoff,
+// beside the open lanes of backup pairs.
 int RailPairs::share_of_lanes() const {
   int taken = 0, share = 1;
   for (const auto& pair : pairs_) {

@@ -1,5 +1,5 @@
-// Which lanes are too many: those that stood in for others, once these carry again (docs/operate/reliability.md,
-// "Stand-ins").
+// Part of RailPairs: lanes that are too many, such as backup lanes once the primary pairs carry again
+// (docs/operate/reliability.md, "Stand-ins").
 #include <algorithm>
 
 #include "engine/reconcile/rail_pairs.h"
@@ -20,7 +20,7 @@ std::vector<Surplus> RailPairs::surplus(TimePoint t) {
   return surplus;
 }
 
-// A stand-in both rails of which carry by their own pairs.
+// True: a backup pair, both rails of which carry by their primary pairs.
 bool RailPairs::is_replaced(const Pair& pair, TimePoint t) const {
   if (pair.home) return false;
   bool local = false, remote = false;
@@ -32,7 +32,7 @@ bool RailPairs::is_replaced(const Pair& pair, TimePoint t) const {
   return local && remote;
 }
 
-// One that flapped has to live as long as it rested.
+// Returns when a pair counts as steady. A pair that flapped has to live as long as its last backoff.
 TimePoint RailPairs::steady_from(const Pair& pair) const {
   return pair.up_since + std::max(kHomeSteady, pair.backoff.last());
 }

@@ -1,7 +1,9 @@
-// A forked child must not keep the parent's connections open (the peer would wait for a dead parent's children), nor
-// use them. Every engine descriptor is registered here; a pthread_atfork handler closes all of them in the child, where
-// the engines it was forked with are dead: their calls answer Code::internal and they are never destroyed, because fork
-// may have caught their threads in the middle of anything. The child may start engines of its own.
+// Closes the engines' descriptors in forked children. A child must not use the parent's connections, and must not keep
+// them open: after the parent's death a peer would wait for the child to close them.
+//
+// Fork: each engine registers its descriptors here, and a pthread_atfork handler closes all of them in the child. The
+// parent's engines are dead in the child: their calls return Code::internal. They are never destroyed there, because
+// fork may have caught their threads inside any lock. The child may start engines of its own.
 // Threads: any.
 #pragma once
 
@@ -10,12 +12,13 @@
 
 namespace railweave::engine {
 
-// Closed in forked children from now on. Idempotent. Descriptors of 65,536 and above are not guarded.
+// Closes `fd` in children forked from now on. Idempotent. Negative descriptors, and those of 65,536 and above, are not
+// guarded.
 void guard_descriptor(int fd);
-// Call before closing it.
+// Ends the guard. Call it before closing `fd`.
 void release_descriptor(int fd);
 
-// What a dead engine's calls answer.
+// The error that a dead engine's calls return.
 Status dead_after_fork();
 
 }  // namespace railweave::engine

@@ -27,7 +27,7 @@ namespace {
 constexpr int kEventsPerTurn = 64;
 constexpr int kIdleMsMax = 60'000;
 
-// What finds no memory is told and given up: nothing may leave the thread, it is in somebody else's program.
+// Logs and drops an exception, such as std::bad_alloc: one that left the thread would end the application.
 template <class Callback>
 void run_guarded(const Callback& callback) {
   try {
@@ -80,7 +80,7 @@ void Reactor::close() {
 
 void Reactor::stop() {
   if (!thread_.joinable()) return;
-  stopping_ = true;  // not by a task: there may be no memory for one
+  stopping_ = true;  // not set by a task: there may be no memory for a task
   wake();
   thread_.join();
   thread_id_.store({}, std::memory_order_relaxed);
@@ -99,7 +99,7 @@ void Reactor::run_soon(std::function<void()> task) {
   wake();
 }
 
-// stop() may run meanwhile: either it sees the node, or we see that it is over.
+// stop() may run at the same time: either stop() sees the node, or this call sees stopped_.
 void Reactor::wake_for(std::shared_ptr<Wakeable> wakeable) noexcept {
   Wakeable& node = *wakeable;
   if (!woken_.add(node, [&] { node.keep_ = std::move(wakeable); })) return;
@@ -136,7 +136,7 @@ Status Reactor::add(int fd, Pollable& pollable, std::uint32_t events) {
   epoll_event event{.events = events | EPOLLONESHOT, .data = {.fd = fd}};
   polled_[fd] = &pollable;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
-  if (errno == EEXIST && epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0) return {};  // when it is repeated
+  if (errno == EEXIST && epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0) return {};  // add() was repeated
   const int err = errno;
   polled_.erase(fd);
   return system_error(Scope::engine, "epoll_ctl", err);
@@ -171,7 +171,7 @@ Reactor::TimerId Reactor::at(TimePoint when, std::function<void()> task) {
 
 void Reactor::cancel(TimerId id) {
   assert(is_mine());
-  const auto task = timer_tasks_.extract(id);  // its destructor may come back here
+  const auto task = timer_tasks_.extract(id);  // extracted first: the task's destructor may call cancel()
   if (!task.empty()) timers_.erase({task.mapped().when, id});
 }
 
@@ -212,7 +212,7 @@ void Reactor::run_tasks() {
   for (auto& task : tasks) run_guarded(task);
 }
 
-// Tasks that were queued too late are dropped. What they hold may refer to us, and queue more.
+// Destroys tasks that were queued too late to run. Their destructors may use the reactor, and queue more tasks.
 void Reactor::drop_tasks() {
   for (;;) {
     std::vector<std::function<void()>> late;
@@ -222,7 +222,7 @@ void Reactor::drop_tasks() {
   }
 }
 
-// One that is set again for now waits for the next turn: events and tasks have theirs.
+// Runs timers that are due. A timer that is set meanwhile waits for the next turn of the loop, after events and tasks.
 void Reactor::run_timers() {
   const TimePoint began = now();
   while (!timers_.empty() && timers_.begin()->when <= began) {

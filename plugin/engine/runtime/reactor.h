@@ -1,6 +1,8 @@
-// The engine's own thread: handshakes, accepts, timers, and the progress of sessions whose callers do not poll.
+// The engine's own thread: runs handshakes, accepts, timers, and the progress of sessions whose callers do not poll.
 //
-// Threads: run_soon() and wake_for() from any thread; everything else on the reactor's thread only (or before start()).
+// Threads: run_soon() and wake_for() from any thread; start() and stop() on the owner's thread; everything else on the
+// reactor's thread, or on any one thread while the reactor does not run.
+// Errors: an exception that leaves a callback is logged and dropped.
 #pragma once
 
 #include <atomic>
@@ -21,7 +23,7 @@
 
 namespace railweave::engine {
 
-// What the reactor calls on its thread. The object outlives its registration.
+// Called by the reactor, on its thread, when a descriptor is ready. Lifetime: the object outlives its registration.
 class Pollable {
  public:
   virtual void on_ready(std::uint32_t events) = 0;  // EPOLLIN, EPOLLOUT, EPOLLERR, EPOLLHUP
@@ -30,10 +32,10 @@ class Pollable {
   ~Pollable() = default;
 };
 
-// What has the reactor look without memory and without a lock.
+// An object that any thread can have the reactor call without memory and without a lock.
 class Wakeable : private ReadyNode {
  public:
-  // Reactor's thread, soon after wake_for(); once for all that came before it.
+  // Runs on the reactor's thread, soon after wake_for(); once for all calls of wake_for() before.
   virtual void on_wake() = 0;
 
  protected:
@@ -41,7 +43,7 @@ class Wakeable : private ReadyNode {
 
  private:
   friend class Reactor;
-  std::shared_ptr<Wakeable> keep_;  // itself, while the reactor has it
+  std::shared_ptr<Wakeable> keep_;  // this object, while the reactor's queue has it; else null
 };
 
 class Reactor final : public Timers {
@@ -49,27 +51,30 @@ class Reactor final : public Timers {
   Reactor() = default;
   ~Reactor();  // stop()
 
-  // Errors: exhausted (no thread to be had), system (no descriptors). Nothing is left behind then.
+  // Errors: exhausted (threads), system (descriptors). Nothing is left open then.
   Status start();
-  // Ends the thread after the tasks queued so far; idempotent. No callback runs afterwards.
+  // Ends the thread after the tasks queued so far. Idempotent. No callback runs after return. REQUIRES: the caller is
+  // not on the reactor's thread.
   void stop();
 
-  // Runs `task` on the reactor's thread, in order.
+  // Runs `task` on the reactor's thread, in order. Tasks queued after stop() never run. Errors: std::bad_alloc.
   void run_soon(std::function<void()> task);
-  // Has on_wake() called. Neither allocates nor locks; writes to a descriptor unless the reactor has been told already.
-  // After stop() it does nothing.
+  // Has on_wake() called. Neither allocates nor locks. Writes to an eventfd unless `wakeable` is queued already. No
+  // effect after stop().
   void wake_for(std::shared_ptr<Wakeable> wakeable) noexcept;
   bool running() const { return thread_.joinable(); }
 
-  // One-shot: after on_ready() the descriptor is silent until arm()ed again.
+  // One-shot: after on_ready() the descriptor is disarmed until arm(). `events`: EPOLLIN, EPOLLOUT. Errors: system
+  // (memory, or the host's limit of watches).
   Status add(int fd, Pollable& pollable, std::uint32_t events);
   void arm(int fd, Pollable& pollable, std::uint32_t events);
-  // No effect when another pollable has taken the number over.
+  // No effect if `fd` is registered for another pollable by now.
   void remove(int fd, const Pollable& pollable);
-  // The same for a descriptor that somebody may have closed: the kernel forgets those by itself. False: it was not his.
+  // As remove(), for a descriptor that may be closed already: the kernel then drops its own registration. False: `fd`
+  // was not registered for `pollable`.
   bool forget(int fd, const Pollable& pollable);
 
-  // `when` is by the reactor's clock: base's now().
+  // `when`: by the reactor's clock, base's now().
   TimerId at(TimePoint when, std::function<void()> task) override;
   void cancel(TimerId timer) override;
 
@@ -98,11 +103,11 @@ class Reactor final : public Timers {
 
   OwnedFd epoll_, wake_;
   std::thread thread_;
-  std::atomic<std::thread::id> thread_id_{};  // none: it does not run, and any thread may do what is its
+  std::atomic<std::thread::id> thread_id_{};  // none: the thread does not run, and any thread may do its work
   std::atomic<bool> stopping_{false};
 
-  std::atomic<bool> stopped_{false};  // nobody empties woken_ any more but wake_for()
-  ReadySet woken_;                    // Wakeables
+  std::atomic<bool> stopped_{false};  // the thread has ended: wake_for() itself empties woken_
+  ReadySet woken_;                    // Wakeables whose on_wake() is due
 
   Mutex mutex_;
   std::vector<std::function<void()>> tasks_ RW_GUARDED_BY(mutex_);
@@ -114,7 +119,7 @@ class Reactor final : public Timers {
   };
   std::unordered_map<TimerId, TimerTask> timer_tasks_;
   TimerId next_timer_ = 1;
-  std::unordered_map<int, Pollable*> polled_;  // a stale event finds nobody here
+  std::unordered_map<int, Pollable*> polled_;  // by descriptor; a stale event finds no entry
 };
 
 }  // namespace railweave::engine

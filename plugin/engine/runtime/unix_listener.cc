@@ -43,7 +43,7 @@ void UnixListener::close() {
 }
 
 void UnixListener::accept_all() {
-  ScopeExit rearm([this] { reactor_.arm(fd_.get(), *this, EPOLLIN); });  // also when a connection finds no memory
+  ScopeExit rearm([this] { reactor_.arm(fd_.get(), *this, EPOLLIN); });  // also if a connection throws std::bad_alloc
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     Result<OwnedFd> accepted = accept_local(fd_.get());
     if (!accepted.ok()) {

@@ -1,5 +1,5 @@
-// A listener for processes of this host and this user: an abstract socket, so a process that connects shares the
-// network namespace. On the reactor's thread, except open().
+// A listener for processes of this host and this user. The socket is abstract, so a process that connects is in the
+// same network namespace. Threads: the reactor's, except for open().
 #pragma once
 
 #include <functional>
@@ -13,15 +13,17 @@ namespace railweave::engine {
 
 class UnixListener final : private Pollable {
  public:
-  // `fd` is connected, non-blocking, and of a process of our own user.
+  // `fd` is connected and non-blocking; the process at the other end has our user.
   using OnConnection = std::function<void(OwnedFd fd)>;
 
   explicit UnixListener(Reactor& reactor) : reactor_(reactor) {}
   ~UnixListener() { close(); }
 
-  // Takes the abstract name; connections wait until serve(). Errors: system, another process has the name among them.
+  // Takes the abstract name; connections wait until serve(). Errors: system, also if another process has the name
+  // (EADDRINUSE).
   Status open(const std::string& name);
-  // Nothing where open() failed. Errors: system; then the listener is closed, and connections are refused.
+  // Accepts connections from now on. No effect if open() failed. Errors: system; the listener is closed then, and
+  // connections are refused.
   Status serve(OnConnection on_connection);
   bool is_open() const { return bool(fd_); }
   // Stops accepting; connections are refused from then on.
@@ -35,7 +37,7 @@ class UnixListener final : private Pollable {
   OnConnection on_connection_;
   OwnedFd fd_;
   bool warned_exhausted_ = false;
-  Reactor::TimerId timer_ = 0;  // set while descriptors are exhausted
+  Reactor::TimerId timer_ = 0;  // retries while descriptors are exhausted; 0: not set
 };
 
 }  // namespace railweave::engine

@@ -1,7 +1,7 @@
-// What the lanes of a session found in the frames that arrived.
+// Flags that the lanes of a session set by the frames that arrive.
 //
-// Threads: any. A flag is set with every frame and written only when it was not set: its cache line stays where it is.
-// No flag orders anything else.
+// Threads: any. A flag that is set already is not written again: with one write a frame, threads would contend for its
+// cache line. The flags order no other memory access.
 #pragma once
 
 #include <atomic>
@@ -10,15 +10,15 @@ namespace railweave::engine {
 
 class ArrivalFlags {
  public:
-  // A header came: the peer said something.
+  // A header arrived from the peer.
   void heard() { set(heard_); }
   bool was_heard() const { return heard_.load(std::memory_order_relaxed); }
-  // A payload came with a CRC: RAILWEAVE_CHECKSUM is on at the peer.
+  // A payload arrived with a CRC: RAILWEAVE_CHECKSUM is on at the peer.
   void peer_checks() { set(peer_checks_); }
   bool does_peer_check() const { return peer_checks_.load(std::memory_order_relaxed); }
-  // A payload came that its CRC fits.
+  // A payload arrived, and its CRC is right.
   void intact() { set(intact_); }
-  // One came since the last call; at first as if one had.
+  // True: an intact payload arrived since the last call, or this is the first call.
   bool take_intact() { return intact_.exchange(false, std::memory_order_relaxed); }
 
  private:

@@ -47,7 +47,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   Pass result;
   if (!is_open()) return result;
   if (trace_.wants_rail()) trace_.set_rail(rail());
-  // A fresh post goes out before we look for input: that look is most of what a short message would wait for.
+  // Fresh posts are written before the lane is read: the read is most of what a short message would wait for.
   flush_ = false;
   const bool posts = protocol_.has_posts();
   if (posts && !write(result)) return result;
@@ -56,7 +56,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   if (!in.ok()) {
     result.status = in.status();
     result.end = lane_->why_ended();
-    // a record that its authentication tag does not fit
+    // an encrypted record whose authentication tag is wrong
     if (fault_ == Fault::none && result.end == wire::LaneEnd::corrupted) fault_ = Fault::damaged;
     result.fault = fault_;
     return result;
@@ -70,8 +70,8 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   return result;
 }
 
-// Once all is taken nobody asks how the lane does, and a lane that looked fast enough to take all would look so for
-// ever.
+// Reports the lane while its last payload drains. Without this, once the lane has taken all data, no report would
+// follow, and a lane that seemed fast enough to take all data would seem so for ever.
 void LaneDriver::poll_draining() {
   const TimePoint t = protocol_.now();
   if (t - looked_at_ < kDrainPoll || !lane_) return;
@@ -101,7 +101,7 @@ bool LaneDriver::write(Pass& result) {
     return false;
   }
   result.moved = result.moved || out->bytes > 0;
-  // Frames may be left although the kernel would take more: write() has its own measure. They are due all the same.
+  // Frames may be left although the kernel would take more, because write() bounds itself. They count as blocked, too.
   result.blocked = !lane_->at_frame_boundary();
   if (result.blocked != blocked()) {
     blocked_.store(result.blocked, std::memory_order_relaxed);
@@ -119,7 +119,7 @@ bool LaneDriver::begin_end(LaneEnding ending) {
   return lane_->end();
 }
 
-// The last time that the wire is asked.
+// Updates the metrics for the last time; health() refreshes the wire's part.
 void LaneDriver::close_metrics() noexcept {
   (void)lane_->health();
   metrics_->damaged_frames.set(is_damaged());
@@ -150,10 +150,9 @@ void LaneDriver::finish_writing() {
   if (is_open()) (void)lane_->finish_writing();
 }
 
-// ------------------------------------------------------------------------------------- the wire asks, the session
-// answers
+// --------------------------------------------------------------------------------------------------- wire::LaneHandler
 
-// Their payload is read here, as by the lane: withdraw_payload() waits for the claim.
+// Computes CRCs of payload under the claim alone, as the lane reads payload: withdraw_payload() waits for the claim.
 std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
   assert_claimed();
   const std::size_t n = take_frames(std::min(frames.size(), next_.size()));
@@ -197,7 +196,7 @@ void LaneDriver::released(std::size_t n) {
   locked.publish();
 }
 
-// `read_while_landing`: somebody reads there while it lands.
+// `read_while_landing`: set to whether a caller reads the memory while the payload lands.
 inline Result<std::span<std::byte>> LaneDriver::place_for(std::span<const std::byte, wire::kHeaderBytes> header,
                                                           bool& read_while_landing) {
   const SharedProtocol::Locked locked = protocol_.lock();
@@ -256,7 +255,8 @@ Status LaneDriver::damage(std::span<const std::byte, wire::kHeaderBytes> header)
 }
 
 Status LaneDriver::judged(Status status) {
-  const bool frame = status.scope() == Scope::lane || status.scope() == Scope::session;  // the session's bounds, too
+  // Scope::session: the frame breaks a bound of the session
+  const bool frame = status.scope() == Scope::lane || status.scope() == Scope::session;
   if (status.code() == Code::remote && frame && fault_ == Fault::none) fault_ = Fault::malformed;
   return status;
 }

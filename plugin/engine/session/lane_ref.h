@@ -1,4 +1,4 @@
-// A lane that was seen: which one it was, should another have its place by now.
+// Names one lane of a session, also after another lane has taken its place. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace railweave::engine {
 
 struct LaneRef {
-  int place = 0;                 // in the session's LaneTable
+  int place = 0;                 // index in the session's LaneTable
   std::uint32_t generation = 0;  // grows with every lane of the place, from 1 on
   friend bool operator==(const LaneRef&, const LaneRef&) = default;
 };

@@ -95,7 +95,7 @@ void LaneTable::close() const {
 void LaneTable::remember(const LaneStats& gone) {
   const auto known = std::ranges::find(gone_, gone.rail, &LaneStats::rail);
   if (known == gone_.end()) return gone_.push_back(gone);
-  LaneStats sum = gone;  // the last one's addresses
+  LaneStats sum = gone;  // the addresses are those of the lane that went last
   sum.bytes_sent += known->bytes_sent;
   sum.bytes_received += known->bytes_received;
   sum.frames_sent += known->frames_sent;

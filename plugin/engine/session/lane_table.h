@@ -1,8 +1,9 @@
-// The places of a session's lanes. A place is made when no other is free, used again once its lane has ended, and never
-// goes or moves.
+// The places of a session's lanes. A place is made when no other is free, and used again once its lane has ended.
+// Places are never removed or moved.
 //
-// Threads: one thread at a time makes lanes (the reactor's); all else is for any thread. Whatever looks at several
-// lanes claims one after the other, and waits for each (LaneDriver::claim()). What lanes count is read without a claim.
+// Threads: one thread at a time adds lanes (the reactor's); all else is for any thread, unless a call says otherwise. A
+// call that covers several lanes claims one after the other, and waits for each (LaneDriver::claim()). Counters of
+// lanes are read without a claim.
 #pragma once
 
 #include <array>
@@ -25,52 +26,54 @@ namespace railweave::engine {
 
 class LaneTable {
  public:
-  // `protocol` and `arrivals` are the session's, and outlive it.
+  // `protocol` and `arrivals` are the session's, and outlive the table.
   LaneTable(SharedProtocol& protocol, ArrivalFlags& arrivals, const LaneOptions& options)
       : protocol_(protocol), arrivals_(arrivals), options_(options) {}
 
-  // Places, of closed lanes, too.
+  // The number of places, those of closed lanes included.
   int count() const { return count_.load(std::memory_order_acquire); }
-  // REQUIRES: place < count(), or find_free() just answered it.
+  // REQUIRES: place < count(), or find_free() just returned `place`.
   LaneDriver& at(int place) const {
     assert(place >= 0 && place < kPlacesMax && places_[std::size_t(place)]);
     return *places_[std::size_t(place)];
   }
 
-  // --- on the thread that makes lanes
-  // A place for a lane: that of one that has ended, or count(), which others see after publish() only. -1: none is
-  // left.
+  // --- on the thread that adds lanes
+  // Returns a place for a lane: that of a lane that has ended, or count(), which other threads see only after
+  // publish(). -1: none is left (kPlacesMax).
   int find_free();
   void publish(int place);
 
   // --- without a claim
-  // The pair of rails of each open lane.
+  // Returns the pair of rails of each open lane. On the thread that adds lanes.
   std::vector<RailPair> rails_of_lanes() const;
-  // Every open lane is blocked, also the lanes in other hands: an ack may still go by a lane that is not blocked.
+  // True: there are open lanes, and each is blocked, those that other threads hold included. A lane that is not blocked
+  // may still write acks.
   bool every_lane_is_blocked() const;
-  // Some lane is ending: it should be looked at again soon.
+  // Some lane is ending: poll again soon.
   bool any_is_ending() const;
-  // The open lane there, if it is that one still; else null. Only its claim's holder knows that it stays so.
+  // Returns the open lane that `lane` names; null: the lane is over. Only the claim's holder knows that the answer
+  // stays true.
   LaneDriver* find(const LaneRef& lane) const;
 
   // --- these claim each lane in turn
-  // act(lane).
+  // Calls act(driver) for each place, also where no lane is open.
   template <class Act>
   void each_claimed(Act&& act) const;
-  // act(lane) with the open lane of that number; nothing where there is none: it is over, or another has its place.
+  // Calls act(driver) with the open lane `id`; does nothing if that lane is over.
   template <class Act>
   void with_lane(protocol::LaneId id, Act&& act) const;
-  // act(lane) with the lane that was seen, unless its place has a newer generation by now.
+  // Calls act(driver) with the lane that `lane` names; does nothing if that lane is over.
   template <class Act>
   void with_lane(const LaneRef& lane, Act&& act) const;
-  std::uint64_t outstanding_bytes() const;  // unacknowledged by the peer's kernel
-  std::string rail_names() const;           // of open lanes: "eth0, eth1"
+  std::uint64_t outstanding_bytes() const;  // of all lanes, not acknowledged by the peer's kernel
+  std::string rail_names() const;           // our rails with an open lane: "eth0, eth1"
   void close() const;
 
-  // --- what lanes count, for any thread: no claim, no session's mutex, no system call
-  // Whose lane is about to take `place`, or takes it. What the lane before counted is added up.
+  // --- counters of lanes. Any thread: no claim, no session's mutex, no system call
+  // `metrics` are those of the lane that takes `place`. Adds the counters of the place's last lane to the sums by rail.
   void count_by(int place, std::shared_ptr<const wire::LaneMetrics> metrics);
-  // By place; then lanes whose places others have, summed by rail.
+  // Returns one entry for each place, then one for each rail: the sums over lanes whose places were taken again.
   std::vector<LaneStats> stats() const;
 
  private:
@@ -79,9 +82,9 @@ class LaneTable {
   const LaneOptions options_;
   std::array<std::unique_ptr<LaneDriver>, kPlacesMax> places_;
   std::atomic<int> count_{0};
-  mutable Mutex metrics_mutex_;  // no other is taken under it
+  mutable Mutex metrics_mutex_;  // no other mutex is taken inside it
   std::vector<std::shared_ptr<const wire::LaneMetrics>> metrics_ RW_GUARDED_BY(metrics_mutex_);  // by place
-  std::vector<LaneStats> gone_ RW_GUARDED_BY(metrics_mutex_);
+  std::vector<LaneStats> gone_ RW_GUARDED_BY(metrics_mutex_);                                    // the sums by rail
 
   void remember(const LaneStats& gone) RW_REQUIRES(metrics_mutex_);
 };

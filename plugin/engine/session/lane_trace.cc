@@ -17,7 +17,7 @@ void LaneTrace::note(std::span<const protocol::OutgoingFrame> frames) {
     if (h.type != protocol::FrameType::segment || h.length == 0) continue;
     try {
       unwritten_.push_back({taken_ + i, t, h.tag, h.length, h.sequence});
-    } catch (const std::bad_alloc&) {  // the frames go all the same
+    } catch (const std::bad_alloc&) {  // only the record is lost; the frame is sent
       trace::lost(1);
     }
   }
@@ -25,7 +25,7 @@ void LaneTrace::note(std::span<const protocol::OutgoingFrame> frames) {
 
 void LaneTrace::note(protocol::ConstHeaderBytes header) {
   arriving_ = {};
-  if (header[0] != std::byte(protocol::FrameType::segment)) return;  // to decode is most of what recording costs
+  if (header[0] != std::byte(protocol::FrameType::segment)) return;  // decoding is most of the cost of a record
   auto h = protocol::decode(header);
   if (h.ok() && h->type == protocol::FrameType::segment)
     arriving_ = {0, trace::nanos_of(clock_->now()), h->tag, h->length, h->sequence};

@@ -1,10 +1,10 @@
-// The check of the frame that arrives: whether its payload is what its header says (RAILWEAVE_CHECKSUM at the sender),
-// and where it lies until that is known. A reader of memory that is being filled must not see a wrong byte: its payload
-// comes into memory of ours first.
+// Checks the payload of the arriving frame against the CRC in its header (RAILWEAVE_CHECKSUM at the sender). A caller
+// that reads memory while it fills must never see a wrong byte: such a payload first arrives in memory of this object.
 //
-// Threads: holder of the lane's claim. Reads and writes the session's memory between expect() and arrived() only, and
-// none of what was withdrawn. Allocates once, kSegmentBytesMax bytes for the first payload that somebody watches; may
-// throw then.
+// Threads: holder of the lane's claim.
+// Memory: touches the session's memory between expect() and arrived() only, and no memory that was withdrawn. Allocates
+// kSegmentBytesMax bytes (256 KiB) once, for the first payload that is read while landing.
+// Errors: std::bad_alloc from expect(), for that allocation.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +20,20 @@ namespace railweave::engine {
 class PayloadCheck {
  public:
   enum class Verdict {
-    none,     // nothing was said of it, or it was thrown away
-    intact,   // and in its place
-    damaged,  // found() says what it has instead; a read_while_landing place has none of it
+    none,     // the payload has no CRC, or was thrown away
+    intact,   // the CRC is right, and the payload is in its place
+    damaged,  // found() returns its CRC; memory that is read while landing has none of its bytes
   };
 
-  // A payload begins that is to have `crc`, if anything was said. Returns where the lane is to put it.
+  // A payload begins. `crc`: as its header has it; none: no check. Returns where the lane puts the payload.
   wire::Target expect(std::optional<std::uint32_t> crc, const wire::Target& target) {
     place_ = {};
     return crc && target.where.data() != nullptr ? place_for(*crc, target) : target;
   }
-  // It is all there.
+  // The payload is wholly there.
   Verdict arrived() { return place_.empty() ? Verdict::none : verdict(); }
-  std::uint32_t found() const { return found_; }
-  // `range` is not touched any more. A payload whose place overlaps it is thrown away.
+  std::uint32_t found() const { return found_; }  // CRC of the payload that was checked last
+  // `range` is not touched any more. A payload whose place overlaps `range` is thrown away.
   void withdraw(std::span<const std::byte> range);
   void forget() { place_ = {}; }
 
@@ -41,9 +41,9 @@ class PayloadCheck {
   wire::Target place_for(std::uint32_t crc, const wire::Target& target);
   Verdict verdict();
 
-  std::span<std::byte> place_;  // of the payload; empty: nothing to check
+  std::span<std::byte> place_;  // where the payload belongs; empty: nothing to check
   std::uint32_t expected_ = 0, found_ = 0;
-  bool apart_ = false;  // it arrives in apart_bytes_
+  bool apart_ = false;  // the payload arrives in apart_bytes_
   std::unique_ptr<std::byte[]> apart_bytes_;
 };
 

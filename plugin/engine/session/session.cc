@@ -22,13 +22,13 @@ Session::Session(const Config& config, SessionOwner& owner, std::string peer, st
       lanes_(protocol_, *this, peer_,
              {{serial, config.checksum, config.encrypt}, {config.peer_timeout, config.stall_timeout}, by_rails}) {}
 
-// ------------------------------------------------------------------------------------------------------------ streams
+// ------------------------------------------------------------------------------------------------------------- streams
 
 void Session::open(std::shared_ptr<PendingStream> pending) {
   used_.store(true, std::memory_order_relaxed);
   Status refused;
-  const bool whole = guarded([&] {  // else there may be a stream without an end now
-    std::unique_ptr<SendEnd> end;   // whose destructor locks, too: it outlives the lock whatever finds no memory
+  const bool whole = guarded([&] {  // without memory the session may have a stream without a stream end
+    std::unique_ptr<SendEnd> end;   // before `locked`: its destructor takes the session's mutex
     const SharedProtocol::Locked locked = protocol_.lock();
     if (!locked->error().ok()) return void(refused = locked->error());
     protocol::SendStream& stream = locked->open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
@@ -49,14 +49,15 @@ void Session::posted(Inbox& inbox) {
   ask_reactor();
 }
 
-// What a caller did or left undone is the reactor's to see, should no caller come back. While borrowed it comes anyway.
+// Wakes the reactor, since no caller may come back for the work that is left. While borrowed the reactor polls by timer
+// anyway.
 void Session::ask_reactor() {
   if (borrowed_.load(std::memory_order_seq_cst)) return;
   polled_.store(true, std::memory_order_relaxed);
   if (!wake_asked_.exchange(true, std::memory_order_seq_cst)) wake();
 }
 
-// ----------------------------------------------------------------------------------------------------------- progress
+// ------------------------------------------------------------------------------------------------------------ progress
 
 void Session::progress() {
   polled_.store(true, std::memory_order_relaxed);
@@ -84,7 +85,7 @@ void Session::end_late_posts() {
   if (!why.ok()) announce_loss(why);
 }
 
-// ------------------------------------------------------------------------------------------------------------- events
+// -------------------------------------------------------------------------------------------------------------- events
 
 void Session::handle_events() {
   for (const protocol::Event& event : protocol_.take_events()) handle_event(event);
@@ -136,14 +137,14 @@ void Session::accept(const protocol::Event& event) {
   wake();
 }
 
-// ------------------------------------------------------------------------------------------------------------- ending
+// -------------------------------------------------------------------------------------------------------------- ending
 
 void Session::fail(const Status& why) {
   std::vector<Opening> openings;
   bool missed = false, first = false;
   const bool elsewhere = may_open_elsewhere(why);
   protocol_.mark_broken();
-  until_memory([&] {  // or requests would never end
+  until_memory([&] {  // otherwise requests would never end
     {
       const SharedProtocol::Locked locked = protocol_.lock();
       if (over()) return;
@@ -151,7 +152,7 @@ void Session::fail(const Status& why) {
       missed = missed || is_waited_for(locked);
     }
     if (missed && !elsewhere)
-      announce_loss(why);  // before any request ends: who sees one fail finds the reason in the log
+      announce_loss(why);  // before any request ends: a caller whose request fails finds the reason in the log
     const SharedProtocol::Locked locked = protocol_.lock();
     if (over()) return;
     locked.fail(why);
@@ -159,12 +160,13 @@ void Session::fail(const Status& why) {
     first = true;
   });
   if (!first) return;
-  ask_for(is_to_retire_);  // before what may find no memory
+  ask_for(is_to_retire_);  // before calls that may throw std::bad_alloc
   for (auto& [id, pending] : openings) elsewhere ? owner_.on_unanswered(std::move(pending), why) : pending->fail(why);
   if ((!missed || elsewhere) && why.code() != Code::cancelled) RW_INFO(net, "{}", why.message());
 }
 
-// A session of which the peer never spoke may be one that the peer never had: its end says nothing of the peer.
+// If the peer never said anything in this session, the peer may never have had the session. Then the session's end does
+// not show that the peer is lost.
 bool Session::may_open_elsewhere(const Status& why) const {
   return !was_heard() && (why.code() == Code::remote || why.code() == Code::timed_out);
 }
@@ -185,7 +187,7 @@ void Session::announce_loss(const Status& why) {
     RW_INFO(net, "{}", why.message());
 }
 
-// A peer that leaves when nothing is owed either way is missed by nobody, whether it said goodbye or just exited.
+// A peer may leave without error when no request and no unanswered stream is left, with GOODBYE or by exiting.
 bool Session::is_waited_for(const SharedProtocol::Locked& locked) {
   if (locked.is_leaving()) return false;
   std::uint64_t sends = 0, receives = 0;
@@ -193,8 +195,7 @@ bool Session::is_waited_for(const SharedProtocol::Locked& locked) {
   return sends + receives + openings_(locked).size() > 0;
 }
 
-// ---------------------------------------------------------------------------------------------------- rails and
-// counters
+// -------------------------------------------------------------------------------------------------- rails and counters
 
 void Session::announce_rail(protocol::RailUpdates::Statement news) {
   {

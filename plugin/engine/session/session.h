@@ -1,11 +1,11 @@
-// A session between two instances as the engine has it: its streams, who may drive it and when (decision D5), and how
-// it ends.
+// A session between two instances, as the engine has it: its streams, which thread drives the session and when
+// (decision D5), and how the session ends.
 //
-// Threads: callable from any thread unless it says otherwise. The session's mutex is SharedProtocol's, held for
-// bookkeeping only, never across a system call; lane claims come before it. Callers borrow progress: while they poll,
-// the reactor only looks in; when they stop, it takes over (session_watch.h). Lanes, and what is heard of the peer, are
-// SessionLanes'; what is said of them here is said there in full.
-// Life: shared by its streams and the engine's table. After fail() every request has ended and lanes close.
+// Threads: any, unless a call says otherwise. The session's mutex is SharedProtocol's. It is held for bookkeeping only,
+// never across a system call; a lane's claim is taken before it. Callers borrow progress: while callers poll, the
+// reactor only polls by timer; when callers stop, the reactor takes over (session_watch.h). SessionLanes has the lanes
+// and judges the peer; session_lanes.h has the full contracts of the calls that are repeated here.
+// Lifetime: shared by its streams and the engine's table. After fail() every request has ended and lanes close.
 #pragma once
 
 #include <algorithm>
@@ -33,27 +33,30 @@ namespace railweave::engine {
 
 class Session final : public std::enable_shared_from_this<Session>, public Wakeable, private LanesOwner {
  public:
-  // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key.
-  // `by_rails`: its lanes are connections, and others may take their places; else its one lane is all there will be.
+  // `peer` names the other side in messages: "host pid 123". `secret`: what joining lanes must present, if there is a
+  // key. `by_rails`: lanes are connections, and new lanes may replace lost ones; else the session has only one lane
+  // ever.
   Session(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial,
           std::optional<Secret> secret = {}, bool by_rails = true);
 
   const std::string& peer() const { return peer_; }
-  TimePoint now() const { return protocol_.now(); }  // by its engine's clock
-  std::uint64_t serial() const { return serial_; }   // drawn by the dialler of its first lane; names it in handshakes
-  const Secret* secret() const { return secret_ ? &*secret_ : nullptr; }
-  bool forked() const { return origin_.in_child(); }  // no call is of use in a forked child
+  TimePoint now() const { return protocol_.now(); }  // by the engine's clock
+  std::uint64_t serial() const { return serial_; }   // chosen by the first lane's dialler; for handshakes
+  const Secret* secret() const { return secret_ ? &*secret_ : nullptr; }  // null: no key
+  bool forked() const { return origin_.in_child(); }  // true in a forked child, where the session is dead
   bool over() const { return protocol_.is_over(); }
-  // A stream was opened in it, by either side, and not refused.
+  // A stream was opened in the session, by either side, and not refused.
   bool used() const { return used_.load(std::memory_order_relaxed); }
-  // The peer said something in it.
+  // The peer said something in the session.
   bool was_heard() const { return lanes_.was_heard(); }
-  // Takes streams: not over, nor about to be because the two ends disagree.
+  // The session takes streams: it is neither over nor broken by a disagreement of the two ends.
   bool serves() const { return protocol_.serves(); }
 
-  // --- lanes (session_lanes.h). Those that add, list and judge them: one thread at a time (the reactor's).
-  // LaneReconciler and PeerProbe work with them.
+  // --- lanes (session_lanes.h). Calls that add, list or judge lanes: one thread at a time (the reactor's).
+  // For LaneReconciler and PeerProbe.
   SessionLanes& lanes() { return lanes_; }
+  // `doubtful`: the pair of rails failed before, or the handshake lost packets. A doubtful lane must carry padding
+  // before data while another lane is better (SessionProtocol::add_lane()).
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful = false) {
     return lanes_.add_lane(id, rails, std::move(lane), doubtful);
   }
@@ -62,30 +65,33 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
     lanes_.begin_lane(id, rails, std::move(pending), doubtful);
   }
   bool any_lane_is_pending() const { return lanes_.any_is_pending(); }
-  // There is one of that number, or was, or it is on its way.
+  // A lane `id` exists, existed before, or is on its way.
   bool had_lane(protocol::LaneId id) { return lanes_.was_begun(id) || protocol_.had_lane(id); }
-  // The pair of rails of each open lane.
+  // Returns the pair of rails of each open lane.
   std::vector<RailPair> rails_of_lanes() const { return lanes_.table().rails_of_lanes(); }
   int open_lanes() const { return int(rails_of_lanes().size()); }
   std::vector<RailPair> pairs_that_carried() { return lanes_.pairs_that_carried(); }
   void note_lost_pairs() { lanes_.note_lost_pairs(); }
-  // Places of lanes, of closed ones, too; never shrinks or moves.
+  // The number of places, those of closed lanes included. Never shrinks; drivers do not move.
   int lane_count() const { return lanes_.table().count(); }
   LaneDriver& lane(int index) const { return lanes_.table().at(index); }
   void close_lanes() { lanes_.close(); }
 
   // --- streams
+  // Opens a stream towards the peer. Errors: `pending` fails.
   void open(std::shared_ptr<PendingStream> pending);
+  // `inbox` has posts. Never blocks.
   void posted(Inbox& inbox);
-  // A fixed quantum of progress on behalf of a caller.
+  // Does a fixed quantum of progress for a caller: drives each lane once.
   void progress();
-  // After return no lane touches `range` of this stream any more, nor will.
+  // After return no lane touches `range` for this stream, now or later. If an unfinished request uses `range`, the
+  // stream ends as cancelled.
   template <class ProtocolStream>
   void withdraw(ProtocolStream& stream, const Inbox& inbox, std::span<const std::byte> range);
-  // The stream is forgotten, and no lane touches `ranges` (memory of its unfinished requests) any more.
+  // Forgets the stream. After return no lane touches `ranges`, the memory of its unfinished requests.
   template <class ProtocolStream>
   void close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges);
-  // Counts in stats() until closed. For stream ends, which open() and accept() make.
+  // Counts the stream in stats() until close(). For stream ends, which open() and accept() make.
   void enlist(const Inbox& inbox) {
     const MutexLock lock(inboxes_mutex_);
     inboxes_.push_back(&inbox);
@@ -93,48 +99,51 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
 
   // --- progress without a caller (session_watch.h)
   using Driven = SessionLanes::Driven;
-  // `flush`: nothing waits for company.
+  // `budget_bytes`: read at most about so many from each lane. `flush`: lazy frames do not wait for others.
   Driven drive(std::size_t budget_bytes, bool flush);
-  // On the reactor's thread: what is heard of the lanes, and what follows from it. `at_once`: something has happened;
-  // else not more often than is worth it.
+  // Polls the lanes' health and acts on the verdicts. Reactor's thread. `at_once`: an event happened; else lanes are
+  // judged every 50 ms at most.
   void find_signs(bool at_once = false) { lanes_.poll(at_once); }
-  // Some lane may hold up control: find_signs() is worth a call every Session::kLatePoll.
+  // Some lane may hold up control frames: call find_signs() every SessionProtocol::kLatePoll.
   bool watches_control() { return protocol_.watches_control(); }
-  // On the same thread.
+  // Reactor's thread, as the next three.
   void announce_link(int rail, bool up) { lanes_.announce_link(rail, up); }
   bool has_link(int rail) const { return lanes_.has_link(rail); }
   std::vector<LaneLoss> take_losses() { return lanes_.take_losses(); }
   bool peer_is_silent() { return lanes_.peer_is_silent(); }
-  // To the peer, of one of ours; and what it said of its own since the last call.
+  // Announces one of our rails to the peer.
   void announce_rail(protocol::RailUpdates::Statement news);
+  // Returns what the peer announced of its rails since the last call.
   std::vector<protocol::RailUpdates::Statement> drain_rail_updates();
-  // Something waits to be written, or a lane is on its way, or ending: look again soon. Of the thread that adds lanes.
+  // Frames wait to be written, or a lane is on its way or ending: poll again soon. On the thread that adds lanes.
   bool has_work() { return protocol_.has_work() || lanes_.any_is_pending() || lanes_.table().any_is_ending(); }
-  // drive() should be called by then though nothing arrives, for a peer may wait to be told what it may send.
+  // Call drive() by this time even if nothing arrives: a peer may wait for credit. TimePoint::max(): no such time.
   TimePoint credit_due() const;
+  // Returns whether a caller polled since the last call.
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
-  // The reactor is about to look: who finds work from now on asks again.
+  // The reactor is about to poll: a thread that finds work from now on wakes the reactor again.
   void clear_wake() { wake_asked_.store(false, std::memory_order_seq_cst); }
 
-  // What finds no memory in `act` may be half done: the session ends then (LanesOwner).
+  // If `act` finds no memory, the session ends, because its work may be half done (LanesOwner).
   using LanesOwner::guarded;
 
-  // --- ending. The first error sticks; every request ends with it. Waits for memory where there is none.
+  // --- ending. The first error sticks; every request ends with it. Without memory, retries for about a second.
   void fail(const Status& why) override;
   // Fails with "connection to PEER lost: `why`".
   void lose(const std::string& why, int system_errno = 0) override;
-  // Another one of the same peer takes its place. Streams that nobody answered yet are opened there.
+  // Ends the session because another one with the same peer replaces it. If the peer never said anything in this
+  // session, its unanswered streams are opened in the other one.
   void give_way();
   void say_goodbye() { protocol_.lock().say_goodbye(); }
   bool goodbye_written() { return protocol_.goodbye_written(); }
   bool is_without_lanes() { return protocol_.is_without_lanes(); }
-  bool is_waited_for() { return is_waited_for(protocol_.lock()); }  // some request needs the peer
-  bool is_leaving() { return protocol_.is_leaving(); }              // a goodbye was said, by either side
-  // On all lanes, unacknowledged by the peer's kernel.
+  bool is_waited_for() { return is_waited_for(protocol_.lock()); }  // some request or unanswered stream needs the peer
+  bool is_leaving() { return protocol_.is_leaving(); }              // either side said GOODBYE
+  // On all lanes; not acknowledged by the peer's kernel.
   std::uint64_t outstanding_bytes() const { return lanes_.table().outstanding_bytes(); }
 
-  // No claim, no session's mutex, no system call.
+  // Takes no claim and not the session's mutex; makes no system call.
   SessionStats stats() const;
 
  private:
@@ -142,7 +151,7 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   template <class ProtocolStream>
   static constexpr bool kSends = std::is_same_v<ProtocolStream, protocol::SendStream>;
 
-  // As the owner of its lanes.
+  // LanesOwner
   bool is_waited_for(const SharedProtocol::Locked& locked) override;
   void wake() noexcept override { ask_for(poll_wanted_); }
   void on_wake() override { owner_.on_woken(*this, take_wants()); }
@@ -152,8 +161,8 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void announce_loss(const Status& why) override;
 
-  // Sets one of the flags that make SessionWants, and wakes the reactor. Neither allocates nor locks: a session without
-  // memory asks for its end like this, too.
+  // Sets one of the flags that make SessionWants, and wakes the reactor. Neither allocates nor locks, so that a session
+  // without memory can ask for its end, too.
   void ask_for(std::atomic<bool>& what) noexcept {
     what.store(true, std::memory_order_release);
     owner_.wake_for(shared_from_this());
@@ -166,7 +175,7 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
   bool may_open_elsewhere(const Status& why) const;
-  void end_late_posts();  // of callers who did not know yet that the session is over
+  void end_late_posts();  // of callers that posted after the session was over
 
   const std::string peer_;
   const std::uint64_t serial_;
@@ -175,17 +184,17 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   const ProcessOrigin origin_;
 
   SharedProtocol protocol_;
-  UnderProtocol<std::vector<Opening>> openings_;                     // streams of ours that are not answered
-  mutable Mutex inboxes_mutex_;                                      // taken inside the session's, too
-  std::vector<const Inbox*> inboxes_ RW_GUARDED_BY(inboxes_mutex_);  // of streams not closed yet
+  UnderProtocol<std::vector<Opening>> openings_;                     // our streams that the peer has not answered
+  mutable Mutex inboxes_mutex_;                                      // may be taken inside the session's mutex
+  std::vector<const Inbox*> inboxes_ RW_GUARDED_BY(inboxes_mutex_);  // of streams that are not closed
   SessionLanes lanes_;
 
-  std::atomic<bool> polled_{false};      // a caller was here since the reactor's last look
-  std::atomic<bool> borrowed_{false};    // the reactor looks in by timer
-  std::atomic<bool> wake_asked_{false};  // it was asked to look and has not begun to
+  std::atomic<bool> polled_{false};      // a caller polled or posted since the reactor's last poll
+  std::atomic<bool> borrowed_{false};    // callers poll; the reactor polls by timer
+  std::atomic<bool> wake_asked_{false};  // the reactor was woken and has not begun to poll
   std::atomic<bool> used_{false};
-  std::atomic<bool> reported_{false};  // the log has said why it ended
-  // What take_wants() has not taken yet.
+  std::atomic<bool> reported_{false};  // the log has the reason of the end
+  // Flags that take_wants() takes and clears.
   std::atomic<bool> poll_wanted_{false};      // set by wake()
   std::atomic<bool> is_to_retire_{false};     // by fail()
   std::atomic<bool> lanes_wanted_{false};     // by on_lane_wanted()
@@ -212,8 +221,8 @@ void Session::withdraw(ProtocolStream& stream, const Inbox& inbox, std::span<con
 
 template <class ProtocolStream>
 void Session::close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges) {
-  const protocol::StreamId id = stream.id();  // close() may forget it
-  std::shared_ptr<PendingStream> abandoned;   // outlives the lock
+  const protocol::StreamId id = stream.id();  // read first: close() may destroy `stream`
+  std::shared_ptr<PendingStream> abandoned;   // destroyed after the lock is released
   bool closed = false;
   until_memory([&] {
     const SharedProtocol::Locked locked = protocol_.lock();

@@ -1,4 +1,4 @@
-// Lanes come, move and retire.
+// Lanes are added, driven and retired.
 #include "engine/session/session_lanes.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ SessionLanes::SessionLanes(SharedProtocol& protocol, LanesOwner& owner, std::str
       table_(protocol, arrivals_, options.lane),
       health_(peer_, options.health) {}
 
-// --------------------------------------------------------------------------------------------------------- lanes come
+// ----------------------------------------------------------------------------------------------------------- new lanes
 
 bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane,
                             bool doubtful) {
@@ -39,12 +39,12 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
   driver.start(id, rails, std::move(lane), std::move(credit));
   table_.publish(place);
   bool answers_again = false;
-  try {  // last: the peer may have given it up, and whoever hears of that looks for it here
+  try {  // last: the peer may have given the lane up, and the handler of that event looks for the lane in the table
     const SharedProtocol::Locked locked = protocol_.lock();
     const int others = locked->live_lanes();
     locked->add_lane(id, rails.local, rails.remote, doubtful, first);
     answers_again = health_(locked).lane_came(protocol_.now(), others);
-    locked.publish();  // it may be condemned already
+    locked.publish();  // hands on lane_failed_by_peer, if the peer has given the lane up already
   } catch (const std::bad_alloc&) {
     driver.close();
     throw;
@@ -88,7 +88,7 @@ void SessionLanes::try_failed(const std::string& why) {
   health_(locked).try_failed(why);
 }
 
-// --------------------------------------------------------------------------------------------------------- lanes move
+// --------------------------------------------------------------------------------------------------------- moving data
 
 SessionLanes::Driven SessionLanes::drive(std::size_t budget_bytes, bool flush) {
   Driven result;
@@ -110,7 +110,8 @@ SessionLanes::Driven SessionLanes::drive(std::size_t budget_bytes, bool flush) {
   return result;
 }
 
-// Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.
+// After releasing a lane, the thread looks at the inboxes once more: they may have a post of a thread whose try_claim()
+// failed.
 bool SessionLanes::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) {
   bool moved = false;
   for (int turn = 0;; ++turn) {
@@ -120,7 +121,7 @@ bool SessionLanes::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool f
       if (lane.is_ending()) return finish(lane);
       try {
         pass = lane.pass(budget_bytes, flush);
-      } catch (const std::bad_alloc&) {  // what came is half handled: nobody may read on before the session has failed
+      } catch (const std::bad_alloc&) {  // a frame is half handled: no thread may read on before the session fails
         lane.close();
         throw;
       }
@@ -150,13 +151,12 @@ void SessionLanes::withdraw(protocol::StreamId stream, bool sends, std::span<con
     if (lane.is_open())
       (void)lane.begin_end(
           given_up(lane, "its memory was given back while the kernel still read it (zero-copy)", false));
-    lane_over(lane);  // at once: it waits until the wire has let go
+    lane_over(lane);  // closes the lane at once, and waits until the wire has let go
   });
   if (!withdrawn) owner_.fail(out_of_memory());
 }
 
-// ------------------------------------------------------------------------- lanes end in good order
-// (docs/operate/reliability.md, "Stand-ins")
+// -------------------------------------------------- lanes end in good order (docs/operate/reliability.md, "Stand-ins")
 
 void SessionLanes::retire(const std::vector<Surplus>& surplus) {
   if (surplus.empty() && !std::exchange(any_retires_, false)) return;
@@ -187,7 +187,7 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
   if (news) owner_.wake();
 }
 
-// The peer, who dialled the lane, has retired it: its frames and ours are consumed.
+// The peer, which dialled the lane, has retired it: the frames of both ends are consumed.
 void SessionLanes::on_retired(protocol::LaneId id) {
   table_.with_lane(id, [&](LaneDriver& lane) {
     lane.assert_claimed();

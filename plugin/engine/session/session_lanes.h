@@ -1,12 +1,11 @@
-// The lanes of a session: they come, are driven and looked at, are given up, and go (docs/operate/reliability.md). What
-// the state of a lane or of the peer means is SessionHealth's to say; here lanes are observed for it, and its verdicts
-// carried out.
+// The lanes of a session: adds, drives, polls, gives up and ends them (docs/operate/reliability.md). SessionHealth
+// judges lanes and the peer. This class observes the lanes for SessionHealth and carries out its verdicts.
 //
-// Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the
-// reactor's). A lane's claim is taken before the session's mutex, and the owner is called without that mutex.
-// Needs neither a reactor nor sockets: whatever drives it brings the time, by its protocol's clock.
+// Threads: drive(), withdraw(), the events and calls that say so: any. All else: one thread at a time (the reactor's).
+// A lane's claim is taken before the session's mutex. The owner is called without that mutex, unless a call says
+// otherwise. Needs neither a reactor nor sockets; reads the time from the protocol's clock.
 // Errors: std::bad_alloc from begin_lane(), on_answer(), try_failed(), join_ended(), drive(), poll() and the events
-// means that a loss may be half handled: the session has to fail (LanesOwner::guarded()).
+// means that a loss may be half handled: the session must fail (LanesOwner::guarded()).
 #pragma once
 
 #include <cstddef>
@@ -31,37 +30,37 @@
 
 namespace railweave::engine {
 
-// A lane that is gone, though nobody left: of which of our rails, and why.
+// A lane that was lost, though neither side left.
 struct LaneLoss {
-  int rail = 0;
-  std::string cause;  // empty: the log has said it
+  int rail = 0;       // ours
+  std::string cause;  // for the log; empty: logged already
 };
 
-// The session whose lanes they are. Called by any thread, without the session's mutex unless it says otherwise, perhaps
-// with a lane's claim held.
+// The session that owns the lanes. Called by any thread, perhaps with a lane's claim held; without the session's mutex,
+// unless a call says otherwise.
 class LanesOwner {
  public:
-  // Under the session's mutex. Some request, or some stream that is not answered yet, needs the peer.
+  // Some request, or some stream that the peer has not answered, needs the peer. Called under the session's mutex.
   virtual bool is_waited_for(const SharedProtocol::Locked& locked) = 0;
-  // There is something to write, or to look after, and perhaps no caller polls.
+  // There is something to write or to poll, and perhaps no caller polls.
   virtual void wake() noexcept = 0;
-  // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
+  // A lane was lost and others are left or may come; or the peer is silent.
   virtual void on_lane_wanted() = 0;
-  // The credit of a new lane by our rail; null: its sender is not bounded. Thread of poll().
+  // Returns the credit of a new lane on our rail; null: the peer's sending is not bounded. Thread of poll().
   virtual std::unique_ptr<LaneCredit> credit_on(int /*rail*/) { return {}; }
-  // A lane that begin_lane() was told of stands. Thread of poll().
+  // A lane of begin_lane() is open. Thread of poll().
   virtual void on_lane_came() = 0;
-  // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Thread of poll().
+  // Whether to log at WARN, not INFO, that the peer fell silent or answers again. Thread of poll().
   virtual bool may_warn_of_silence(bool is_silent) = 0;
-  // The log is told why the session ends, once.
+  // Logs why the session ends; later calls do nothing.
   virtual void announce_loss(const Status& why) = 0;
-  // The session ends: with `why`, or with "connection to PEER lost: `why`". Sets is_over().
+  // Ends the session: with `why`, or with "connection to PEER lost: `why`". Sets is_over().
   virtual void fail(const Status& why) = 0;
   virtual void lose(const std::string& why, int system_errno) = 0;
 
-  // Every call by which a thread sets something going in a session passes here. If `act` finds no memory, a loss, an
-  // event or a dial may be half done, so the session fails with out_of_memory(). False: the session failed. Throws
-  // std::bad_alloc only where fail() finds no memory for a second.
+  // Guards each call by which a thread moves a session. If `act` finds no memory, a loss, an event or a dial may be
+  // half done, so the session fails with out_of_memory(). False: the session failed. Throws std::bad_alloc only where
+  // fail() finds no memory for a second.
   template <class Act>
   bool guarded(Act&& act) {
     try {
@@ -80,114 +79,116 @@ class LanesOwner {
 struct SessionLanesOptions {
   LaneOptions lane;
   HealthOptions health;
-  bool by_rails = true;  // lanes are connections, and others may take their places; else one lane is all there will be
+  bool by_rails = true;  // lanes are connections, and new lanes may replace lost ones; else there is only one lane ever
 };
 
 class SessionLanes {
  public:
-  // `protocol` and `owner` outlive it. `peer` names the other side in messages: "host pid 123".
+  // `protocol` and `owner` outlive the object. `peer` names the other side in messages: "host pid 123".
   SessionLanes(SharedProtocol& protocol, LanesOwner& owner, std::string peer, const SessionLanesOptions& options);
 
-  // The other side, for messages; the time by the session's clock. Any thread, as are the next ones.
-  const std::string& peer() const { return peer_; }
-  TimePoint now() const { return protocol_.now(); }
+  // --- any thread
+  const std::string& peer() const { return peer_; }  // names the other side in messages
+  TimePoint now() const { return protocol_.now(); }  // by the session's clock
   bool is_over() const { return protocol_.is_over(); }
-  bool is_leaving() { return protocol_.is_leaving(); }  // a goodbye was said, by either side
+  bool is_leaving() { return protocol_.is_leaving(); }  // either side said GOODBYE
   bool is_without_lanes() { return protocol_.is_without_lanes(); }
 
-  // Any thread, as LaneTable says.
+  // lane_table.h says which thread may call what.
   const LaneTable& table() const { return table_; }
-  // The peer said something, on any lane. Any thread.
+  // The peer said something, on any lane.
   bool was_heard() const { return arrivals_.was_heard(); }
 
-  // --- lanes come. The thread of poll().
-  // Both ends agreed, and `pending` was started. It is polled at once, and at every poll() until there is a lane. An
-  // error, or none within the peer timeout, counts as a lane that was lost; of a session that never had one it is the
-  // end. A lane that finds no room is closed.
+  // --- new lanes. The thread of poll().
+  // Both ends agreed on the lane, and `pending` was started. `pending` is polled at once, and with every poll() until
+  // there is a lane. An error, or no lane within the peer timeout, counts as a lost lane; a session that never had a
+  // lane ends. A lane that finds no room is closed.
   void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
                   bool doubtful);
-  // Some lane is on its way: poll() should be called soon.
+  // Some lane is on its way: call poll() soon.
   bool any_is_pending() const { return !births_.empty(); }
-  // A lane of that number is on its way, or never came about: the number is used up, though the protocol has not heard
-  // of it.
+  // Lane `id` is on its way, or could not be made: the number is used up, though the protocol does not know it.
   bool was_begun(protocol::LaneId id) const;
-  // The pair of rails of each lane that is open, or on its way.
+  // Returns the pair of rails of each lane that is open or on its way.
   std::vector<RailPair> rails_in_use() const;
-  // Takes the place of one that has ended, or a new one. False: no room for another. `doubtful`: see
-  // Session::add_lane().
+  // Adds an open lane, in the place of an ended lane or in a new place. False: no room; `lane` is closed. `doubtful`:
+  // see Session::add_lane().
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful);
-  // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends
-  // nothing.
+  // A lane is being dialled, and then is not any more. The peer may use this lane, and leave, before this end has the
+  // lane. Until join_ended(), losing the other lanes therefore ends nothing.
   void join_began();
   void join_ended();
-  // The peer asked by a new connection whether we are there.
+  // A peer probe came: the peer asked by a new connection whether this end still serves the session.
   void on_probe();
-  // `answer` came to a lane that was dialled by the rails `by`, or `to_probe` to a probe by them. True: the session
-  // ended for that.
+  // `answer` came to a dial by the rails `by`, or, if `to_probe`, to a peer probe by these rails. True: the answer
+  // ended the session.
   bool on_answer(const JoinAnswer& answer, const RailPair& by, bool to_probe);
-  // A lane could not even be dialled: told should the session end for want of one.
+  // A dial could not even begin. If the session ends for want of a lane, its error says `why`.
   void try_failed(const std::string& why);
-  // For whoever sees to the lanes: LanesOwner::guarded().
+  // As LanesOwner::guarded(). For LaneReconciler and PeerProbe.
   template <class Act>
   bool guarded(Act&& act) {
     return owner_.guarded(std::forward<Act>(act));
   }
 
-  // --- lanes move. Any thread.
+  // --- moving data. Any thread.
   struct Driven {
-    bool moved = false;   // bytes, or a lane was lost: there may be more to do
+    bool moved = false;   // bytes moved, or a lane was lost: there may be more to do
     bool missed = false;  // another thread held a lane's claim
   };
-  // Each lane that is free is read and written once; of one that is ending the wire is asked whether it has ended.
-  // `flush`: nothing waits for company.
+  // Reads and writes once each lane whose claim is free. Asks the wire of an ending lane whether the lane has ended.
+  // `flush`: lazy frames do not wait for others.
   Driven drive(std::size_t budget_bytes, bool flush);
-  // After return no lane touches `range` of this stream any more, nor will. `sends`: what lanes read for streams; else
-  // what they write for this one (its memory may be another's by now).
+  // After return no lane touches `range` for this stream, now or later. `sends`: lanes read `range` to send it; else
+  // they write to `range`. Writes for other streams are not stopped: the memory may belong to another stream by now.
   void withdraw(protocol::StreamId stream, bool sends, std::span<const std::byte> range);
 
-  // --- lanes are looked at, one thread at a time What is heard of the lanes, and what follows from it. `at_once`:
-  // something has happened; else not more often than is worth it.
+  // --- judging lanes. One thread at a time.
+  // Polls pending and ending lanes, observes the open ones, and carries out SessionHealth's verdicts. `at_once`: an
+  // event happened; else SessionHealth is asked every 50 ms at most.
   void poll(bool at_once);
-  // Carries out what was found at a look. What names a lane of an older generation, or one that is closed, is dropped.
-  // False: the session ended.
+  // Carries out verdicts. A verdict on a lane that is closed, or whose place has a newer generation, is dropped. False:
+  // the session ended.
   bool carry_out(const SessionHealth::Verdicts& verdicts);
-  // One of our rails has no link, or has one again.
+  // Our rail has lost its link, or has one again.
   void announce_link(int rail, bool up);
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
-  // These lanes retire from now on, and no others (docs/operate/reliability.md, "Stand-ins"). For the side that dials.
+  // The surplus lanes retire from now on, and no others (docs/operate/reliability.md, "Stand-ins"). For the side that
+  // dials.
   void retire(const std::vector<Surplus>& surplus);
 
-  // Every lane is closed, and none comes any more of those on their way. REQUIRES: the session is over, or nobody
-  // drives it any more.
+  // Closes every lane, and gives up the lanes on their way. REQUIRES: the session is over, or no thread drives it any
+  // more.
   void close();
 
-  // --- what the peer says of lanes (protocol::Event). Any thread.
-  // It gave one up.
+  // --- events from the peer (protocol::Event). Any thread.
+  // The peer gave lane `id` up.
   void on_failed_by_peer(protocol::LaneId id, bool too_slow);
-  // All that one carried is consumed, and the peer, who dialled it, wants it ended.
+  // The lane's frames are consumed at both ends, and the peer, which dialled the lane, wants it ended.
   void on_retired(protocol::LaneId id);
-  // The peer let nothing go by one, and we sent a segment all the same. A line at WARN. Not with a lane's claim held.
+  // The peer's credit let nothing go by lane `id`, and a segment was sent all the same. Logs at WARN. REQUIRES: the
+  // caller holds no lane's claim.
   void on_overridden(protocol::LaneId id, const protocol::CreditWindow::Override& how) const;
 
   // --- what was found so far
   // No lane is heard, though one should be.
   bool peer_is_silent();
-  // As SessionHealth's.
+  // Returns the pairs that have a lane now or had one earlier.
   std::vector<RailPair> pairs_that_carried();
-  // To be called when lanes were lost: notes when each pair lost its last one.
+  // Notes when each pair lost its last lane. Call it when lanes were lost.
   void note_lost_pairs();
-  // Pairs of rails that lost a lane for being too slow, or are about to, since the last call.
+  // Returns the pairs of rails of lanes that were given up as too slow since the last call; a lane may still be ending.
   std::vector<RailPair> take_slow_pairs();
-  // Losses of lanes since the last call.
+  // Returns the losses of lanes since the last call.
   std::vector<LaneLoss> take_losses();
 
  private:
-  struct Birth {  // of a lane
+  struct Birth {  // a lane on its way
     protocol::LaneId id = 0;
     RailPair rails;
     std::unique_ptr<wire::PendingLane> pending;
     bool doubtful = false;
-    TimePoint given_up_at{};
+    TimePoint given_up_at{};  // if there is no lane by then
   };
 
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) RW_RELEASE(lane);
@@ -206,7 +207,7 @@ class SessionLanes {
   void log_silence(bool is_silent);
   void log_stopped() const;
   void poll_ending();
-  // session_lanes_end.cc. REQUIRES: the lane's claim. The first three: it is open; finish(): it is ending
+  // session_lanes_end.cc. REQUIRES: the lane's claim. For the first three the lane is open, for finish() it is ending.
   void note_break(LaneDriver& lane, const LaneDriver::Pass& pass) RW_REQUIRES(lane);
   LaneEnding given_up(LaneDriver& lane, std::string_view told, bool too_slow) RW_REQUIRES(lane);
   void end(LaneDriver& lane, LaneEnding ending) RW_REQUIRES(lane);
@@ -223,11 +224,12 @@ class SessionLanes {
   UnderProtocol<SessionHealth> health_;
   UnderProtocol<std::vector<RailPair>> slow_pairs_;
   UnderProtocol<std::vector<LaneLoss>> losses_;
-  TimePoint looked_at_{}, control_polled_at_{};  // the thread's of poll(), as are
+  // The fields below belong to the thread of poll().
+  TimePoint looked_at_{}, control_polled_at_{};
   std::vector<Birth> births_;
-  std::vector<protocol::LaneId> not_made_;  // lanes that never came about
+  std::vector<protocol::LaneId> not_made_;  // lanes that could not be made
   bool any_retires_ = false;
-  std::uint64_t links_down_ = 0;  // rails' bits
+  std::uint64_t links_down_ = 0;  // one bit for each rail of ours
 };
 
 }  // namespace railweave::engine

@@ -1,4 +1,4 @@
-// Lanes on their way: two instances agreed on them, and their wire may need a while to make them.
+// Lanes on their way: both instances have agreed on them, and their wire may need a while to make them.
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
@@ -11,12 +11,12 @@
 
 namespace railweave::engine {
 
-// While a lane is on its way, it counts as one that is dialled: the peer may have its end already, use it, and leave.
+// A lane on its way counts as being dialled: the peer may have its own end already, use that end, and leave.
 void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
                               bool doubtful) {
   assert(pending);
   if (protocol_.is_over()) return;
-  // the kernel tells of a link that is up after it carried the handshake
+  // the link carried the handshake; the kernel's report that the link is up may still be on its way
   links_down_ &= ~(std::uint64_t{1} << rails.local);
   births_.push_back({id, rails, std::move(pending), doubtful, protocol_.now() + options_.health.peer_timeout});
   {
@@ -42,14 +42,14 @@ void SessionLanes::poll_births() {
   }
 }
 
-// Guarded: a lane that the peer counts on would be missing, and nobody would dial it again.
+// Guarded: without memory a lane that the peer counts on would be missing, and neither side would dial it again.
 void SessionLanes::stand(const Birth& birth, std::unique_ptr<wire::Lane> lane) {
   (void)owner_.guarded([&] {
     if (add_lane(birth.id, birth.rails, std::move(lane), birth.doubtful)) owner_.on_lane_came();
   });
 }
 
-// Null: not yet.
+// Returns null while the lane is pending.
 Result<std::unique_ptr<wire::Lane>> SessionLanes::poll(Birth& birth) const {
   Result<std::unique_ptr<wire::Lane>> made = [&]() -> Result<std::unique_ptr<wire::Lane>> {
     try {
@@ -64,7 +64,7 @@ Result<std::unique_ptr<wire::Lane>> SessionLanes::poll(Birth& birth) const {
   return made;
 }
 
-// A session that never had a lane ends with its first one: nobody dials another.
+// If the first lane of a session cannot be made, the session ends: neither side dials another lane.
 void SessionLanes::not_made(const Birth& birth, const Status& why) {
   RW_INFO(net, "no lane {} to {}: {}", birth.id, peer_, why.message());
   not_made_.push_back(birth.id);

@@ -1,5 +1,6 @@
-// Lanes go: broken, given up or ended in good order. A lane is first ending: nobody reads or writes it any more. It is
-// lost once the wire has let go of it, because its FENCE lets the peer send again what was on it (decision D6).
+// Ends of lanes: broken, given up or in good order. A lane is first ending: no thread reads or writes it any more. The
+// lane is lost for the protocol once the wire has let go of it, because the lane's FENCE lets the peer retransmit what
+// the lane carried (decision D6).
 #include <cerrno>
 #include <utility>
 
@@ -8,7 +9,7 @@
 
 namespace railweave::engine {
 
-// Why a lane broke of itself. end() follows.
+// Tells SessionHealth how a lane broke of itself. The caller calls end() next.
 void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
   using Fault = LaneDriver::Fault;
   if (pass.fault == Fault::malformed || !options_.by_rails) return;
@@ -28,7 +29,7 @@ void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
                                                .retires = locked->is_retiring(lane.id())});
 }
 
-// What end() is to know of a lane that we give up. `told`: why, for people.
+// Returns the argument of end() for a lane that this end gives up. `told`: the reason, for the log.
 LaneEnding SessionLanes::given_up(LaneDriver& lane, std::string_view told, bool too_slow) {
   {
     const SharedProtocol::Locked locked = protocol_.lock();
@@ -41,17 +42,17 @@ LaneEnding SessionLanes::given_up(LaneDriver& lane, std::string_view told, bool 
 
 void SessionLanes::end(LaneDriver& lane, LaneEnding ending) {
   if (lane.begin_end(std::move(ending))) return lane_over(lane);
-  owner_.wake();  // drive() and poll() ask again, the reactor soon
+  owner_.wake();  // drive() and poll() ask the wire again
 }
 
-// True: it is over.
+// True: the lane is over.
 bool SessionLanes::finish(LaneDriver& lane) {
   if (!lane.has_ended()) return false;
   lane_over(lane);
   return true;
 }
 
-// A lane has ended, under its claim. What it carried goes again on the others, behind a fence.
+// Closes a lane that has ended, under its claim. The other lanes retransmit what the lane carried, behind a fence.
 void SessionLanes::lane_over(LaneDriver& lane) {
   lane.close();
   const LaneEnding& ending = lane.ending();
@@ -69,16 +70,16 @@ void SessionLanes::lane_over(LaneDriver& lane) {
     locked.publish();
     gone.is_leaving = locked.is_leaving();
     gone.peer_left = locked->peer_said_goodbye();
-    // Losing a lane, or what came on it last, may have shown that the two ends do not agree (an impossible FENCE).
+    // The loss, or the lane's last frames, may have shown that the two ends disagree (an impossible FENCE).
     if (!locked->error().ok() && !protocol_.is_over()) {
-      locked.mark_broken();  // before anybody hears of it by an event
+      locked.mark_broken();  // before an event tells another thread
       gone.disagreement = locked->error();
     }
     gone.live_lanes = locked->live_lanes();
     after = health_(locked).lane_gone(protocol_.now(), gone);
   }
   using Then = AfterLane::Then;
-  // its FENCE is to go, though nobody polls; or somebody has to look whether its time is over
+  // the FENCE must go out though no caller may poll, or the reactor must check when the reconnect grace is over
   if (after.then != Then::end) owner_.wake();
   if (after.retired) RW_INFO(net, "lane {} to {} on rail {} retired", lane.id(), peer_, gone.rail);
   if (after.is_loss) note_loss(lane);
@@ -87,7 +88,8 @@ void SessionLanes::lane_over(LaneDriver& lane) {
   if (after.then == Then::end) owner_.fail(after.loss);
 }
 
-// A lie is told of here and now; what all else means for a rail RailLog says.
+// Logs the loss. A malformed frame is logged at WARN at once; for other causes RailLog logs what the loss means for the
+// rail.
 void SessionLanes::note_loss(LaneDriver& lane) {
   const LaneEnding& ending = lane.ending();
   const std::string rail = lane.rail();

@@ -1,4 +1,4 @@
-// Lanes are looked at by SessionHealth's eyes, and its verdicts are carried out.
+// Polls lanes for SessionHealth, and carries out its verdicts.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -46,7 +46,7 @@ void SessionLanes::poll(bool at_once) {
     verdicts = health_(locked).find_silent_lanes(t, seen, locked->live_lanes());
   }
   if (!carry_out(verdicts)) return;
-  end_if_grace_is_over(t);  // now that it is known whether lanes are heard
+  end_if_grace_is_over(t);  // after the verdicts, which show whether lanes are heard
   if (protocol_.is_over()) return;
   drop_gone(seen);
   {
@@ -75,7 +75,7 @@ void SessionLanes::poll_ending() {
   }
 }
 
-// What a lane's kernel does not get through to the peer's in time goes by another lane as well (decision D8).
+// Retransmits by another lane the control frames that the peer's kernel did not acknowledge in time (decision D8).
 void SessionLanes::find_late_control(TimePoint t) {
   if (t - control_polled_at_ < protocol::SessionProtocol::kLatePoll || !protocol_.watches_control()) return;
   control_polled_at_ = t;
@@ -118,7 +118,7 @@ bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
         lane.assert_claimed();
         end(lane, given_up(lane, cause_logged(verdict.why), verdict.why == Why::too_slow));
       });
-  if (protocol_.is_over()) return false;  // its last lane went, and nothing gives hope of another
+  if (protocol_.is_over()) return false;  // the last lane is gone, and no other is waited for
   ask(verdicts);
   for (const HealthVerdict& verdict : verdicts) {
     switch (verdict.kind) {
@@ -156,7 +156,7 @@ void SessionLanes::ask(const SessionHealth::Verdicts& verdicts) {
   locked.publish();
 }
 
-// Where the question is: behind all that the lanes hold by now.
+// Notes where the heartbeat probe is on each lane: behind all bytes that the lane holds now.
 void SessionLanes::note_question(const SessionHealth::Verdicts& verdicts) {
   SessionHealth::Observations by;
   for (const HealthVerdict& verdict : verdicts) {
@@ -180,8 +180,8 @@ void SessionLanes::announce_link(int rail, bool up) {
   owner_.on_lane_wanted();
 }
 
-// No lane is left, and none is hoped for any longer; or no lane is heard, and the peer's host said that the peer is
-// gone.
+// Ends the session in two cases. No lane is left, and the reconnect grace is over; or no lane is heard, and the peer's
+// host has answered that the peer is gone.
 void SessionLanes::end_if_grace_is_over(TimePoint t) {
   Status why;
   {
@@ -191,7 +191,7 @@ void SessionLanes::end_if_grace_is_over(TimePoint t) {
   if (!why.ok()) owner_.fail(why);
 }
 
-// Many peers may fall silent at once: the log names a few of them.
+// Many peers may fall silent at once: the owner bounds the lines at WARN to a few peers.
 void SessionLanes::log_silence(bool is_silent) {
   const std::string line =
       is_silent ? "no answer from " + peer_ + " on " + table_.rail_names() : peer_ + " answers again";
@@ -209,7 +209,7 @@ void SessionLanes::log_stopped() const {
           peer_);
 }
 
-// Without this line the operator sees a slow lane, and not why.
+// Logs why the lane is slow: statistics show only that the lane is slow.
 void SessionLanes::on_overridden(protocol::LaneId id, const protocol::CreditWindow::Override& how) const {
   const auto told = [](std::uint64_t bound, const char* unit) {
     return bound == protocol::Credit::kNone ? "none" : std::to_string(bound) + unit;

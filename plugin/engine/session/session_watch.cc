@@ -11,13 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kPollMin = 1ms;  // while borrowed; doubles while callers keep polling
+constexpr Nanos kPollMin = 1ms;  // borrowed; doubles while callers keep polling
 constexpr Nanos kPollMax = 16ms;
-constexpr Nanos kPace = 500us;  // watched, and data waits for room on the lanes or a look was cut short
-// watched, and the peer owes acknowledgements: somebody has to notice when none come
+constexpr Nanos kPace = 500us;  // watched, and data waits for room on the lanes or a poll was cut short
+// watched, and the peer owes acknowledgements: the reactor must notice if none arrive
 constexpr Nanos kSilencePoll = 50ms;
-constexpr std::size_t kBudgetBytes = 4 * MiB;
-constexpr int kTurnsMax = 16;  // then other sessions have their turn
+constexpr std::size_t kBudgetBytes = 4 * MiB;  // of each lane in one turn
+constexpr int kTurnsMax = 16;                  // of one session in one poll; then other sessions are served
 
 }  // namespace
 
@@ -26,12 +26,12 @@ SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<Session> session)
 
 SessionWatch::~SessionWatch() {
   if (timer_) reactor_.cancel(timer_);
-  // A lane's descriptor is closed when the lane ends: its number may be another's by now.
+  // A lane's descriptor is closed when the lane ends: another file may have its number by now.
   for (const Registered& r : registered_)
     if (r.fd >= 0) reactor_.forget(r.fd, *this);
 }
 
-// Before any new one is added: its number may be that of a closed one.
+// Forgets closed descriptors. Call it before adding new ones: a new descriptor may have a closed one's number.
 void SessionWatch::forget_closed() {
   registered_.resize(std::size_t(session_->lane_count()));
   for (std::size_t i = 0; i < registered_.size(); ++i) {
@@ -54,7 +54,8 @@ void SessionWatch::poll_again_in(Nanos delay) {
 bool SessionWatch::polls_within(Nanos delay) const { return timer_ && due_ <= now() + delay; }
 
 void SessionWatch::poll() {
-  (void)session_->guarded([this] { poll_and_arm(); });  // neither armed nor timed: nobody would look again
+  // guarded: without memory neither descriptor nor timer may be armed, and the session would not be polled again
+  (void)session_->guarded([this] { poll_and_arm(); });
 }
 
 void SessionWatch::poll_and_arm() {
@@ -89,7 +90,7 @@ void SessionWatch::poll_again(bool quiet, Armed armed) {
   }
 }
 
-// False: a lane was in other hands, whose holder may leave it half way, or there is more to do than one look allows.
+// False: another thread holds a lane's claim and may leave work undone, or there is more work than one poll allows.
 bool SessionWatch::drive_until_quiet() {
   for (int turn = 0; turn < kTurnsMax; ++turn) {
     const Session::Driven driven = session_->drive(kBudgetBytes, true);
@@ -99,8 +100,8 @@ bool SessionWatch::drive_until_quiet() {
   return false;
 }
 
-// Under each lane's claim: a caller who closed it meanwhile would leave us arming a descriptor that is another's by
-// now. missed: a lane was in other hands; ready: one has something to do already.
+// Arms each lane's descriptor under the lane's claim. Without the claim another thread could close the lane meanwhile,
+// and the descriptor could be another file's.
 SessionWatch::Armed SessionWatch::arm() {
   Armed armed = Armed::all;
   forget_closed();
@@ -112,11 +113,11 @@ SessionWatch::Armed SessionWatch::arm() {
     }
     const LaneDriver::Claim claim(lane, std::adopt_lock);
     const int fd = lane.descriptor();
-    if (lane.is_open() && fd < 0 && armed == Armed::all) armed = Armed::missed;  // it is looked at by time
+    if (lane.is_open() && fd < 0 && armed == Armed::all) armed = Armed::missed;  // the wire has none: poll by timer
     if (lane.is_open() && fd >= 0) {
       int& registered = registered_[i].fd;
       if (registered < 0 && reactor_.add(fd, *this, 0).ok()) registered = fd;
-      // for want of memory or of watches: it is polled meanwhile
+      // add() failed for want of memory or watches: poll by timer, and try again
       if (registered < 0 && armed == Armed::all) armed = Armed::missed;
       const short events = registered == fd ? lane.prepare_to_wait() : short(0);
       if (events != 0) {

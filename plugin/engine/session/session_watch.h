@@ -1,9 +1,9 @@
-// The reactor's side of one session: it drives the lanes whenever no caller does (decision D5).
+// The reactor's side of one session: drives the lanes whenever no caller does (decision D5).
 //
-//   borrowed   callers poll. Descriptors are disarmed; poll() comes by timer, and hands back when nobody polled since
-//   watched    nobody polls. Descriptors are armed; poll() comes by readiness, by wake_for(), by timer while data waits
+//   borrowed   callers poll. Descriptors are disarmed. poll() runs by timer, until no caller polled between two runs
+//   watched    no caller polls. Descriptors are armed. poll() runs by readiness, wake_for(), or timer while data waits
 //
-// On the reactor's thread only.
+// Threads: the reactor's only.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class SessionWatch final : public Pollable {
   ~SessionWatch();
 
   const std::shared_ptr<Session>& session() const { return session_; }
-  // Also sees lanes that were added since.
+  // Drives the session unless callers do, then arms descriptors and timer; lanes added since the last call included.
   void poll();
 
  private:
@@ -29,6 +29,7 @@ class SessionWatch final : public Pollable {
   void poll_again_in(Nanos delay);
   bool polls_within(Nanos delay) const;
   bool drive_until_quiet();
+  // missed: some lane is not armed, poll it by timer; ready: some lane has something to do already.
   enum class Armed { all, missed, ready };
   void poll_again(bool quiet, Armed armed);
   Armed arm();
@@ -36,14 +37,14 @@ class SessionWatch final : public Pollable {
   Reactor& reactor_;
   const std::shared_ptr<Session> session_;
   struct Registered {
-    int fd = -1;  // -1: not yet
+    int fd = -1;  // -1: not registered
     std::uint32_t generation = 0;
   };
   void forget_closed();
-  std::vector<Registered> registered_;  // by lane index
-  Reactor::TimerId timer_ = 0;
-  TimePoint due_{};  // when the timer is set: its time
-  Nanos interval_;   // of looks while borrowed
+  std::vector<Registered> registered_;  // by place
+  Reactor::TimerId timer_ = 0;          // 0: not set
+  TimePoint due_{};                     // the timer's time; valid while the timer is set
+  Nanos interval_;                      // between two polls while borrowed
 };
 
 }  // namespace railweave::engine

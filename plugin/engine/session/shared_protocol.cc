@@ -16,7 +16,7 @@ SharedProtocol::SharedProtocol(const protocol::SessionOptions& options, const Cl
 
 void SharedProtocol::take_posts() {
   if (ready_.empty()) return;
-  // When a post finds no memory, the inboxes that are left go back in.
+  // If a post finds no memory, puts the inboxes that are left back into ready_.
   struct Rest {
     ReadySet& ready;
     ReadyNode* node;
@@ -43,7 +43,7 @@ void SharedProtocol::take_posts() {
 void SharedProtocol::publish() {
   for (protocol::Completion& c : protocol_.completions()) {
     Request& request = *static_cast<Request*>(c.request);
-    assert(request.state.load(std::memory_order_relaxed) == Request::State::posted);  // it ends once
+    assert(request.state.load(std::memory_order_relaxed) == Request::State::posted);  // a request ends only once
     late_failure_ |= is_over() && !c.status.ok();
     request.bytes = c.bytes;
     request.tag = c.tag;
@@ -58,7 +58,7 @@ void SharedProtocol::publish() {
   metrics_.control_frames_said_again.set(protocol_.control_frames_said_again());
   if (protocol_.events().empty()) return;
   const std::size_t events = events_.size() + protocol_.events().size();
-  if (events > events_.capacity()) events_.reserve(2 * events);  // first what may throw: none may come twice
+  if (events > events_.capacity()) events_.reserve(2 * events);  // may throw: before the move, so none comes twice
   std::ranges::move(protocol_.events(), std::back_inserter(events_));
   protocol_.events().clear();
   has_events_.store(true, std::memory_order_relaxed);

@@ -1,9 +1,9 @@
-// The protocol session as several threads share it: its mutex, the posts on their way in, the completions and events on
-// their way out.
+// The protocol session, shared by several threads: its mutex, incoming posts, outgoing completions and events.
 //
-// Threads: any. The mutex is locked here and nowhere else; the protocol is reached through Locked. The mutex is held
-// for bookkeeping only, never across a system call; a lane's claim is taken before it (docs/internals/threading.md).
-// Errors: whatever finds no memory throws std::bad_alloc, and what was not taken in or out stays for the next time.
+// Threads: any. Only this class locks the mutex; callers reach the protocol through Locked. The mutex is held for
+// bookkeeping only, never across a system call. A lane's claim is taken before the mutex (docs/internals/threading.md).
+// Errors: a call without memory throws std::bad_alloc. Posts, completions and events that it did not move stay for the
+// next call.
 #pragma once
 
 #include <atomic>
@@ -23,21 +23,22 @@
 
 namespace railweave::engine {
 
-// What a session counts. Written under the session's mutex, read by any thread.
+// A session's counters. Written under the session's mutex, read by any thread.
 struct alignas(kCacheLineBytes) SessionMetrics {
   Gauge send_streams, recv_streams;
   Gauge control_frames;             // sent ever, keepalives not included
-  Gauge control_frames_said_again;  // of them, because their lane was late
+  Gauge control_frames_said_again;  // of these, retransmitted by another lane because their lane was late
 };
 
-// Posts of one stream on their way into the session.
+// Posts of one stream that are to go into the session.
 class Inbox : public ReadyNode {
  public:
-  // Runs under the session's mutex. False: some had to stay, the session has no room for them yet.
+  // Moves the posts into the session. Runs under the session's mutex. False: the session has no room yet for some of
+  // the posts, and they stay.
   virtual bool drain(protocol::SessionProtocol& session) = 0;
-  // Some post that is not in the session yet is on memory of `range`. Runs under the session's mutex.
+  // Some post that is not in the session yet uses memory of `range`. Runs under the session's mutex.
   virtual bool holds(std::span<const std::byte> range) const = 0;
-  // Requests that are not finished, and when the oldest was posted; the far future when there is none. Any thread.
+  // The number of unfinished requests, and when the oldest was posted (TimePoint::max(): none). Any thread.
   struct Unfinished {
     std::uint64_t sends = 0, receives = 0;
     TimePoint oldest_post = TimePoint::max();
@@ -50,13 +51,13 @@ class Inbox : public ReadyNode {
 
 class SharedProtocol {
  public:
-  // `clock` outlives it.
+  // `clock` outlives the object.
   SharedProtocol(const protocol::SessionOptions& options, const Clock& clock);
 
   const Clock& clock() const { return clock_; }
   TimePoint now() const { return clock_.now(); }
 
-  // The protocol, for as long as this lives: it holds the mutex.
+  // Access to the protocol. Holds the mutex from construction to destruction.
   class Locked {
    public:
     explicit Locked(SharedProtocol& shared) : shared_(shared), lock_(shared.mutex_) {}
@@ -66,30 +67,30 @@ class SharedProtocol {
       return shared_.protocol_;
     }
 
-    // What callers posted goes into the session.
+    // Moves callers' posts into the session.
     void take_posts() const {
       shared_.mutex_.assert_held();
       shared_.take_posts();
     }
-    // What the protocol's calls brought is handed on: completions to their requests, events to take_events(). After
-    // every such call.
+    // Hands on what calls of the protocol produced: completions to their requests, events to take_events(). Call it
+    // after every call that may produce either.
     void publish() const {
       shared_.mutex_.assert_held();
       shared_.publish();
     }
 
-    // We said goodbye: lanes may end.
+    // Sends GOODBYE: lanes may end from now on.
     void say_goodbye() const;
-    // A goodbye was said, by either side.
+    // Either side said GOODBYE.
     bool is_leaving() const {
       shared_.mutex_.assert_held();
       return shared_.leaving_ || shared_.protocol_.peer_said_goodbye();
     }
-    // The protocol failed by itself, and fail() is on its way: serves() is false from now on.
+    // The protocol failed by itself, and the caller is about to call fail(): serves() is false from now on.
     void mark_broken() const { shared_.mark_broken(); }
-    // Every request ends with `why`; is_over() from now on.
+    // Ends every request with `why`; is_over() is true from now on.
     void fail(const Status& why) const;
-    // A request failed after fail(). Forgets it.
+    // Returns whether a request failed after fail(), and clears the flag.
     bool take_late_failure() const {
       shared_.mutex_.assert_held();
       return std::exchange(shared_.late_failure_, false);
@@ -102,22 +103,22 @@ class SharedProtocol {
   [[nodiscard]] Locked lock() { return Locked(*this); }
 
   // --- without the mutex
-  // There is something in `inbox`. Whoever drives next takes it.
+  // `inbox` has posts. The next thread that drives the session moves them into it.
   void add_post(Inbox& inbox) { ready_.add(inbox); }
   bool has_posts() const { return !ready_.empty(); }
-  // What publish() saw last: worth asking the session for frames. Saves an idle poll the mutex.
+  // The protocol had frames to write at the last publish(). Saves an idle poll the mutex.
   bool may_write() const { return may_write_.load(std::memory_order_relaxed); }
   const SessionMetrics& metrics() const { return metrics_; }
   bool has_events() const { return has_events_.load(std::memory_order_relaxed); }
   // fail() was called.
   bool is_over() const { return over_.load(std::memory_order_acquire); }
-  // Neither over, nor about to be because the two ends disagree.
+  // The session is neither over nor broken by a disagreement of the two ends (mark_broken()).
   bool serves() const { return !is_over() && !broken_.load(std::memory_order_acquire); }
   void mark_broken() { broken_.store(true, std::memory_order_release); }
 
-  // --- these lock it for one look
+  // --- each locks the mutex once
   std::vector<protocol::Event> take_events();
-  // Something waits to be written.
+  // Posts or frames wait to be written.
   bool has_work();
   bool is_without_lanes();
   bool is_leaving() { return lock().is_leaving(); }
@@ -133,18 +134,18 @@ class SharedProtocol {
   Mutex mutex_;
   protocol::SessionProtocol protocol_ RW_GUARDED_BY(mutex_);
   std::vector<protocol::Event> events_ RW_GUARDED_BY(mutex_);  // handed on by publish(), not taken yet
-  bool leaving_ RW_GUARDED_BY(mutex_) = false;                 // we said goodbye
+  bool leaving_ RW_GUARDED_BY(mutex_) = false;                 // this end said GOODBYE
   bool late_failure_ RW_GUARDED_BY(mutex_) = false;            // a request failed after fail()
   SessionMetrics metrics_;
   std::atomic<bool> has_events_{false};
   std::atomic<bool> may_write_{false};
   std::atomic<bool> over_{false};
-  std::atomic<bool> broken_{false};  // protocol_ failed by itself, and fail() is on its way or at work
+  std::atomic<bool> broken_{false};  // protocol_ failed by itself; fail() follows or was called
   ReadySet ready_;                   // inboxes with posts
 };
 
-// A value that a session's mutex guards, though the value is kept beside the protocol. A caller reaches the value by
-// showing a Locked.
+// A value that is guarded by a session's mutex and kept beside the protocol. A caller gets the value by passing a
+// Locked.
 template <class T>
 class UnderProtocol {
  public:

@@ -10,17 +10,17 @@ namespace railweave::engine {
 namespace {
 
 constexpr Nanos kShutdownMax = std::chrono::seconds(1);
-constexpr Nanos kReactorPatience = std::chrono::seconds(10);  // with a reactor that is busy, or waits for memory
+constexpr Nanos kReactorPatience = std::chrono::seconds(10);  // for a reactor that is busy, or waits for memory
 constexpr Nanos kDrainStep = std::chrono::milliseconds(1);
 constexpr std::size_t kDrainBytes = 4 * MiB;
-constexpr int kDrainTurnsMax = 16;  // a peer that never stops sending must not stop the clock
+constexpr int kDrainTurnsMax = 16;  // a step: a peer that never stops sending must not keep the deadline from coming
 
-// One session's way out.
+// The shutdown of one session.
 class SessionShutdown {
  public:
   explicit SessionShutdown(std::shared_ptr<Session> session) : session_(std::move(session)) { session_->say_goodbye(); }
 
-  // True when nothing is left to wait for.
+  // True: nothing is left to wait for.
   bool step() {
     for (int turn = 0; turn < kDrainTurnsMax && session_->drive(kDrainBytes, true).moved; ++turn) {
     }
@@ -41,7 +41,7 @@ class SessionShutdown {
   bool half_closed_ = false;
 };
 
-// What one thread waits for and another does.
+// A one-time event that one thread waits for and another signals.
 class Gate {
  public:
   void open() {
@@ -62,7 +62,7 @@ class Gate {
   bool open_ RW_GUARDED_BY(mutex_) = false;
 };
 
-// Opens the gate when its last holder is gone, done or not.
+// Opens the gate when the last holder releases it, whether the work is done or not.
 struct Leaving {
   explicit Leaving(std::shared_ptr<Gate> out) : gate(std::move(out)) {}
   ~Leaving() { gate->open(); }
@@ -79,7 +79,7 @@ void step(Reactor& reactor, std::shared_ptr<Leaving> leaving) {
 
 }  // namespace
 
-// The tasks may find no memory and be given up: the gate opens then, too.
+// A task that finds no memory is dropped; its gate opens then, too.
 void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<Session>>()> stop,
                std::function<void()> close) {
   auto gone = std::make_shared<Gate>();

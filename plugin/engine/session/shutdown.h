@@ -1,5 +1,5 @@
 // The orderly end of an engine's sessions: GOODBYE with the last acks, half-close, drain, close (decision D4, endings).
-// Bounded.
+// Bounded: sessions have 1 s; a reactor that is busy or without memory is waited for twice, 10 s each.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,11 @@
 
 namespace railweave::engine {
 
-// Both run on the reactor's thread: `stop` ends all that might begin anything, and answers whom to say goodbye to;
-// `close` follows when the sessions are done or their time is up. Returns when `close` has run, or the reactor found no
-// memory or no time for that: what is left is then closed without ceremony. Errors: std::bad_alloc. REQUIRES: another
-// thread than the reactor's, which runs.
+// Runs `stop` and `close` on the reactor's thread. `stop` ends everything that may begin new work, and returns the
+// sessions to end. `close` runs when these sessions have ended or their time is up. Returns once `close` has run.
+// Returns earlier if the reactor had no memory or no time for `close`: the caller then closes what is left.
+// Errors: std::bad_alloc.
+// REQUIRES: the reactor runs; the caller is on another thread.
 void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<Session>>()> stop,
                std::function<void()> close);
 

@@ -1,4 +1,4 @@
-// The asking side of StatsServer.
+// The client of StatsServer: fetches the statistics of a running process.
 // Threads: any.
 #pragma once
 
@@ -11,11 +11,14 @@
 
 namespace railweave::engine {
 
-// Who listens at `path`: its pid as this process sees it, 0 when it lives in a pid namespace out of sight. Errors:
-// system (stale: ECONNREFUSED; another user's: EACCES).
+// Returns the pid of the process that listens at `path`, as this process sees the pid; 0: the process is in a pid
+// namespace that is not visible here. Errors: invalid_config (`path` is too long for a socket), system (ECONNREFUSED:
+// the socket is stale; EACCES: another user's).
 Result<pid_t> stats_owner(const std::string& path);
 
-// Asks the process behind `path`. Blocks for at most `patience`. Errors: system, timed_out, remote (a nonsense answer).
+// Fetches the statistics of the process behind `path`. Blocks for `patience` at most. Errors: invalid_config (`path` is
+// too long for a socket), system, timed_out, remote (no answer, or one of a wrong size), invalid_argument
+// (stats_from_json()).
 Result<EngineStats> fetch_stats(const std::string& path, Nanos patience);
 
 }  // namespace railweave::engine

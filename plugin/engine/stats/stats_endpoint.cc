@@ -44,7 +44,7 @@ void StatsEndpoint::close() {
 }
 
 void StatsEndpoint::on_ready(std::uint32_t) {
-  // also when an answer finds no memory
+  // also if serve() throws std::bad_alloc
   ScopeExit rearm([this] { reactor_.arm(server_->descriptor(), *this, EPOLLIN); });
   if (server_->serve(ask_).ok()) return;
   timer_ = reactor_.at(now() + kRetryExhausted, [this] {

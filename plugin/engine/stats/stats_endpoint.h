@@ -1,4 +1,4 @@
-// Answers `railweave-info --pid`: the statistics socket, on the reactor's thread.
+// Serves the statistics socket that `railweave-info --pid` asks. Threads: the reactor's.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,8 @@ class StatsEndpoint final : public Pollable {
   explicit StatsEndpoint(Reactor& reactor) : reactor_(reactor) {}
   ~StatsEndpoint() { close(); }
 
-  // An empty `dir` means none is wanted. A failure is logged and otherwise harmless.
+  // Opens the socket in `dir`; an empty `dir` means no socket. A failure is logged at WARN, and the engine runs
+  // without.
   void open(const std::string& dir, const std::string& instance_hex, Ask ask);
   void close();
 
@@ -28,7 +29,7 @@ class StatsEndpoint final : public Pollable {
   Reactor& reactor_;
   Ask ask_;
   std::unique_ptr<StatsServer> server_;
-  Reactor::TimerId timer_ = 0;  // set while descriptors are exhausted
+  Reactor::TimerId timer_ = 0;  // retries while descriptors are exhausted; 0: not set
 };
 
 }  // namespace railweave::engine

@@ -15,7 +15,7 @@ Status wrong(const char* field, const char* expected) {
   return Status(Code::invalid_argument, Scope::request, fmt::format("statistics: \"{}\" is not {}", field, expected));
 }
 
-// Reads the fields of one object; after the first wrong one the rest are left alone.
+// Reads the fields of one object. After the first wrong field the rest are not read.
 class Fields {
  public:
   explicit Fields(const Json& object) : object_(object) {
@@ -74,7 +74,7 @@ class Fields {
     return *this;
   }
 
-  // An array of objects, each read by `read(element) -> Result<T>`.
+  // Reads an array; `read(element) -> Result<T>` reads one element.
   template <class T, class Read>
   Fields& each(const char* name, std::vector<T>& to, Read read) {
     const Json* field = find(name);

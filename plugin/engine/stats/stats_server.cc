@@ -20,8 +20,8 @@ namespace {
 constexpr int kClientsWaitingMax = 8;
 constexpr time_t kStaleAfterSeconds = 10;  // a younger file may be between its creation and its socket
 
-// Removes this user's sockets in `dir` that nobody holds any more. A datagram connect tells without disturbing anyone:
-// EPROTOTYPE where a server lives, ECONNREFUSED where none does.
+// Removes this user's sockets in `dir` that have no server any more. Tests by a datagram connect, which a server does
+// not notice: EPROTOTYPE where a server lives, ECONNREFUSED where none does.
 void remove_stale(const std::string& dir) {
   for (const std::string& path : stats_sockets(dir)) {
     struct stat file;
@@ -72,7 +72,7 @@ Result<std::unique_ptr<StatsServer>> StatsServer::open(const std::string& dir, c
   remove_stale(dir);
   OwnedFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return system_error(Scope::request, "socket(AF_UNIX)");
-  // Before bind(), so that the file never exists with another mode.
+  // before bind(), so that the file never has another mode
   if (::fchmod(listener.get(), 0600) != 0) return system_error(Scope::request, "fchmod(unix socket)");
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return system_error(Scope::request, fmt::format("bind({})", path));

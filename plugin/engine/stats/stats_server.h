@@ -1,9 +1,13 @@
-// Where `railweave-info --pid` asks: a unix-domain socket "railweave-<pid>-<first 8 hex of the instance>.sock", for
-// this user only. A client connects, gets the JSON of stats_json.h in a sealed memory file (so that answering never
-// blocks, however many lanes there are) and is closed.
+// Serves statistics to `railweave-info --pid`, by a unix-domain socket for this user only, with the name
 //
-// Threads: one at a time. Life: the socket file goes with the object, but not with a forked child's copy of it. A file
-// that a killed process left is removed by the next open() of the same user.
+//   railweave-<pid>-<first 8 hex digits of the instance>.sock
+//
+// A client connects, gets the JSON of stats_json.h in a sealed memory file, and is disconnected. With a file, an answer
+// never blocks, whatever the number of lanes.
+//
+// Threads: one at a time.
+// Lifetime: the object's destructor removes the socket file, except in a forked child. The next open() of the same user
+// removes files that killed processes left.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +23,7 @@ namespace railweave::engine {
 
 class StatsServer {
  public:
-  // `instance_hex`: at least 8 digits. Errors: invalid_config (`dir` too long for a socket's name), system. An engine
-  // does without, then.
+  // `instance_hex`: at least 8 digits. Errors: invalid_config (`dir` is too long for a socket's name), system.
   static Result<std::unique_ptr<StatsServer>> open(const std::string& dir, const std::string& instance_hex);
   ~StatsServer();
   StatsServer(const StatsServer&) = delete;
@@ -30,8 +33,9 @@ class StatsServer {
   int descriptor() const { return listener_.get(); }
   const std::string& path() const { return path_; }
 
-  // Answers one waiting client, if there is one, with what `ask` tells. Never blocks; a client that does not take the
-  // answer goes without. Errors: system (no descriptors): the client waits on, and descriptor() stays readable.
+  // Sends the result of `ask` to one waiting client, if there is one. Never blocks: a client that does not take the
+  // answer is disconnected without it. Errors: system (no descriptors); the client keeps waiting, and descriptor()
+  // stays readable.
   Status serve(const std::function<EngineStats()>& ask);
 
  private:
@@ -39,7 +43,7 @@ class StatsServer {
 
   OwnedFd listener_;
   std::string path_;
-  pid_t owner_;
+  pid_t owner_;  // the process that removes the file
 };
 
 }  // namespace railweave::engine

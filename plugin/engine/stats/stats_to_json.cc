@@ -1,4 +1,5 @@
-// Written by hand, for it runs on a reactor while lanes wait: a JSON library took twenty times as long.
+// Writes JSON without a library: the reactor runs this code while lanes wait, and a JSON library took twenty times as
+// long.
 #include <fmt/format.h>
 #include <cmath>
 #include <iterator>
@@ -33,10 +34,10 @@ void add_value(Buffer& out, Rate rate) {
   fmt::format_to(std::back_inserter(out), "{}", std::isfinite(rate.bytes_per_s) ? rate.bytes_per_s : 0.0);
 }
 template <class Integer>
-requires std::is_unsigned_v<Integer>  // bool too: true, false
+requires std::is_unsigned_v<Integer>  // bool included: true, false
 void add_value(Buffer& out, Integer count) { fmt::format_to(std::back_inserter(out), "{}", count); }
 
-// One JSON object; its end closes it.
+// Writes one JSON object; the destructor writes the closing brace.
 class Object {
  public:
   explicit Object(Buffer& out) : out_(out) {}

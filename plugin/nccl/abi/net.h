@@ -1,6 +1,6 @@
-// NCCL's net plugin ABI, versions 6 to 12, in our own words: what crosses the C boundary, and nothing else. Member
-// names are NCCL's; order and offsets are fixed by the assertions at the end. Usable from either side: the plugin fills
-// these tables, tests and perf programs drive any plugin by them. Needs nothing of NCCL or CUDA to be installed.
+// NCCL's net plugin ABI, versions 6 to 12, written anew: the types that cross the C boundary, and no others. Member
+// names are NCCL's. Order and offsets are asserted in net_layout.h. Both sides can use this header: the plugin fills
+// these tables; tests and perf programs drive any plugin through them. Neither NCCL nor CUDA need be installed.
 //
 // Tables are plain data symbols ("ncclNetPlugin_v11"), found with dlsym; see Api<N>.
 #pragma once
@@ -38,8 +38,8 @@ inline constexpr int kPtrHost = 0x1, kPtrCuda = 0x2, kPtrDmaBuf = 0x4;
 inline constexpr int kNetDeviceHost = 0, kNetDeviceUnpack = 1;
 inline constexpr int kTrafficClassUndefined = -1;
 
-// What irecv may find in *request: the caller detects arrival in the data itself, so completion may be early (v9 on;
-// the shims of older versions clear it).
+// A value of *request on entry to irecv: the caller detects arrival in the data itself, so completion may come early.
+// From v9 on; the shims of older versions clear *request.
 inline constexpr std::uintptr_t kOptionalRecvCompletion = 0x1;
 
 struct CommConfig {  // ncclNetCommConfig: an argument of connect in v10, of init from v11
@@ -47,12 +47,12 @@ struct CommConfig {  // ncclNetCommConfig: an argument of connect in v10, of ini
 };
 
 template <int MaxDevices>
-struct VDeviceProps {  // ncclNetVDeviceProps: the physical devices a device is made of
+struct VDeviceProps {  // ncclNetVDeviceProps: the physical devices that make up a device
   int ndevs;
   int devs[MaxDevices];
 };
 
-struct DeviceHandle {  // ncclNetDeviceHandle: offload to the GPU; host-only plugins leave the pointer to it alone
+struct DeviceHandle {  // ncclNetDeviceHandle: offload to the GPU; host-only plugins do not set the pointer
   int netDeviceType, netDeviceVersion;
   void* handle;
   std::size_t size;
@@ -63,13 +63,13 @@ struct CommAttr {
   std::int32_t maxConcurrentPeers, minConcurrentPeers, maxFlowsPerPeer, minFlowsPerPeer;
 };
 
-struct NetAttr {  // ncclNetAttr: a hint of what the comms will be used for (v11 on)
+struct NetAttr {  // ncclNetAttr: a hint how the comms will be used (from v11 on)
   CommAttr sendCommAttr, recvCommAttr;
   std::uint32_t op, algo, proto;
 };
 
-// Properties. Speed is in Mb/s; latency in µs, of which NCCL keeps the integer part. `name` and `pciPath` are kept by
-// pointer. NCCL passes uninitialised memory: every member must be set.
+// Properties. Speed: Mb/s. Latency: µs; NCCL keeps the integer part. NCCL keeps the pointers `name` and `pciPath`. NCCL
+// passes uninitialised memory: the plugin must set every member.
 struct PropertiesV6 {
   char* name;
   char* pciPath;
@@ -154,7 +154,7 @@ struct NetV6 {
   ReturnCode (*closeListen)(void* listen_comm);
 };
 
-// Versions 7 and 8: device handles appear; sizes of memory become size_t with 8.
+// Versions 7 and 8: device handles are new; sizes of memory are size_t from 8 on.
 template <class Properties, class MemorySize>
 struct NetV7V8 {
   const char* name;
@@ -181,7 +181,7 @@ struct NetV7V8 {
 using NetV7 = NetV7V8<PropertiesV7, int>;
 using NetV8 = NetV7V8<PropertiesV8, std::size_t>;
 
-// Version 9: messages become size_t, and NCCL may ask for a device made of several.
+// Version 9: sizes of messages are size_t, and NCCL may ask for a device made of several.
 struct NetV9 {
   const char* name;
   ReturnCode (*init)(Logger);
@@ -266,7 +266,7 @@ struct NetWithContext {
 using NetV11 = NetWithContext<PropertiesV11>;
 using NetV12 = NetWithContext<PropertiesV12>;
 
-// Api<N>: the table, its properties and the symbol a library exports it by.
+// Api<N>: the types of table and properties of version N, and the table's symbol.
 template <int Version>
 struct Api;
 template <>

@@ -1,4 +1,4 @@
-// The layouts of abi.h, held to what NCCL's binaries use on 64-bit machines.
+// Asserts that the layouts of net.h are those of NCCL's binaries on 64-bit machines.
 #pragma once
 
 #include "nccl/abi/net.h"

@@ -1,4 +1,5 @@
-// What NCCL holds by void*: listen comms, attempts to connect, send and receive comms, their requests and memory.
+// The objects that NCCL holds as void*: listen comms, send and receive comms, their requests and registered memory. An
+// attempt to connect is named in NCCL's handle (connecting.h).
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@ namespace railweave::nccl {
 
 class Context;
 
-// Anything NCCL may forget to close: owned by the registry, reaped with its context.
+// An object that NCCL may forget to close. The Library owns the object, and destroys it with its context at the latest.
 struct Owned {
   explicit Owned(const Context* context) : owner(context) {}
   virtual ~Owned() = default;
@@ -28,7 +29,7 @@ struct ListenComm final : Owned {
   std::unique_ptr<Listener> listener;
 };
 
-// A connect that has not ended. `nonce` tells the handle that began it from one that only looks like it.
+// A connect that has not ended. `nonce` distinguishes the handle that began this attempt from a damaged or stale one.
 struct Attempt final : Owned {
   Attempt(const Context* context, std::unique_ptr<Connector> c, std::uint64_t n)
       : Owned(context), connector(std::move(c)), nonce(n) {}
@@ -38,20 +39,21 @@ struct Attempt final : Owned {
 
 class Comm;
 
-// What NCCL calls a request: test() is given nothing else, so it knows its comm.
+// NCCL's request. NCCL's test gets no other argument, so the request names its comm.
 struct NcclRequest {
   Comm* comm = nullptr;
   Request* request = nullptr;
   NcclRequest* next_free = nullptr;
 };
 
-// What NCCL calls an mhandle.
+// NCCL's mhandle: a registered range.
 struct Memory {
   void* data;
   std::size_t size;
 };
 
-// One end of a comm. Threads: post and test by one thread, the memory by one (another, NCCL's service thread).
+// One end of a comm. Threads: send(), receive() and test() by one thread; memory functions by one thread, which may be
+// another one (NCCL's service thread).
 class Comm final : public Owned {
  public:
   Comm(const Context* context, std::unique_ptr<SendStream> stream);
@@ -59,18 +61,20 @@ class Comm final : public Owned {
 
   bool sends() const { return send_ != nullptr; }
 
-  // Null: no room now. Errors: wrong direction (internal), the stream has failed.
+  // Posts a message. Null: no free request, call again. Errors: internal (wrong direction); as the stream's post().
   Result<NcclRequest*> send(const void* data, std::size_t size);
   Result<NcclRequest*> receive(void* data, std::size_t capacity, Reading reading);
 
-  // After done=true or an error the ticket is free.
+  // After done=true or an error `ticket` is free for another message. Errors: as Stream::test(); internal (the request
+  // has already ended).
   Result<Progress> test(NcclRequest& ticket);
 
   Memory* add_memory(void* data, std::size_t size);
-  // After return nobody touches the range for this comm. Errors: `memory` was not registered here (internal).
+  // After return no thread reads or writes the range for this comm (Stream::withdraw()). Errors: internal (`memory` is
+  // not registered with this comm).
   Status withdraw_memory(const Memory* memory);
 
-  // True the first time only: a stream's error comes back from every later call and is told once.
+  // True at the first call only. A failed stream returns its error from every call; the error is logged once.
   bool first_error() { return !std::exchange(reported_, true); }
 
  private:
@@ -79,11 +83,11 @@ class Comm final : public Owned {
   void free(NcclRequest& ticket);
 
   std::array<NcclRequest, kRequestsPerStream> tickets_;
-  NcclRequest* free_ = nullptr;
-  std::list<Memory> memory_;
-  SendStream* send_ = nullptr;
-  RecvStream* recv_ = nullptr;
-  bool reported_ = false;
+  NcclRequest* free_ = nullptr;  // list of free tickets_, by next_free
+  std::list<Memory> memory_;     // nodes stay in place: NCCL has their addresses
+  SendStream* send_ = nullptr;   // stream_, on a sending comm; else null
+  RecvStream* recv_ = nullptr;   // stream_, on a receiving comm; else null
+  bool reported_ = false;        // first_error() was called
   std::unique_ptr<Stream> stream_;
 };
 

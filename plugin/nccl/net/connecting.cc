@@ -8,7 +8,7 @@ namespace railweave::nccl {
 namespace {
 
 struct Mark {
-  std::uint64_t attempt;  // its address; looked up, never followed
+  std::uint64_t attempt;  // the Attempt's address; looked up, never dereferenced
   std::uint64_t nonce;
 };
 static_assert(sizeof(Mark) == kHandleBytes - kHandleFixedBytes);

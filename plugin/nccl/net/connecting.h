@@ -1,4 +1,5 @@
-// A connect that NCCL polls: it calls with the same handle again and again, and the handle is where it is remembered.
+// NCCL's connect, which NCCL polls: NCCL calls with the same handle until the peer has answered. The handle names the
+// attempt in progress.
 #pragma once
 
 #include <memory>
@@ -7,9 +8,11 @@
 
 namespace railweave::nccl {
 
-// The first call with a handle starts the attempt and writes it into bytes 112..127; later calls poll it. Null: call
-// again. When it ended, well or not, those bytes are zero again. Errors: the engine's; bytes 112..127 name no attempt
-// of this context (invalid_argument): the handle was copied after its first use, or damaged.
+// The first call with a handle starts an attempt and writes the attempt's name into bytes 112..127 of the handle. Later
+// calls poll this attempt. Null: call again. When the attempt ended, in success or failure, these bytes are zero again.
+// `dev`: index of a device. `traffic_class`: as Engine::connect(). Errors: as Engine::connect() and Connector::poll();
+// invalid_argument when bytes 112..127 name no attempt of this context: the handle was copied after its first use, or
+// damaged.
 Result<std::unique_ptr<SendStream>> connect_or_poll(Context& context, int dev, int traffic_class, void* handle);
 
 }  // namespace railweave::nccl

@@ -12,8 +12,8 @@
 namespace railweave::nccl::entry {
 namespace {
 
-// A stream's error comes back from every call on it: told once. That of a session the engine told, for all its streams.
-// A request that was wrong by itself is told each time, and leaves the stream its one telling.
+// A failed stream returns its error from every call: logged at the first one. The engine has logged a session's error
+// for all streams of the session. The error of a single wrong request is logged each time.
 ReturnCode report_for(Comm& comm, const Status& status) {
   if (status.scope() == Scope::request) return report(status);
   return comm.first_error() && status.scope() != Scope::session ? report(status) : return_code(status.code());
@@ -26,7 +26,7 @@ Status check_traffic_class(const abi::CommConfig* config) {
                 fmt::format("traffic class {}: expected 0 to 255 (the IP TOS octet)", config->trafficClass));
 }
 
-// From v11 on the caller names its context; before, there is one.
+// From v11 on the caller passes its context. Up to v10 there is one context, for life.
 Context* context_of(void* context) { return context ? static_cast<Context*>(context) : Library::get().life_context(); }
 
 bool has_device(const Context& context, int dev) { return dev >= 0 && dev < int(context.engine().devices().size()); }
@@ -129,7 +129,7 @@ ReturnCode isend(void* send_comm, void* data, std::size_t size, void** request) 
 
 namespace {
 
-// A caller without a hint may mean LL or LL128 with every receive that is no longer than theirs.
+// Where callers give no hints, each receive of up to one LL128 step may be one of LL or LL128, read while landing.
 Reading reading_of(bool hints, const void* hint, std::size_t size) {
   constexpr std::size_t kLl128StepBytes = 614'400;
   const bool hinted = reinterpret_cast<std::uintptr_t>(hint) == abi::kOptionalRecvCompletion;

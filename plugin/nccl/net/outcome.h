@@ -1,4 +1,4 @@
-// From our errors to NCCL's: one code, one warning, no exception.
+// Converts our errors into NCCL's: one return code, one log line at WARN, no exception. Threads: any.
 #pragma once
 
 #include "nccl/abi/net.h"
@@ -6,17 +6,17 @@
 
 namespace railweave::nccl {
 
-// ncclSystemError for system calls and exhausted bounds, ncclRemoteError for what the peer did or failed to do in time,
-// ncclInvalidUsage for configuration, arguments and sizes that do not match, ncclInternalError for the rest.
+// ncclSystemError: system calls and exhausted bounds. ncclRemoteError: the peer failed, left or did not answer in time.
+// ncclInvalidUsage: configuration, arguments and sizes that do not match. ncclInternalError: all other errors.
 abi::ReturnCode return_code(Code code);
 
-// Warns with the status's message and gives its code.
+// Logs the status's message at WARN, unless the status is ok. Returns the code.
 abi::ReturnCode report(const Status& status);
 
-// Warns that `entry` was left by an exception; to be called while it is being handled.
+// Logs at WARN that `entry` threw, and returns kInternalError. REQUIRES: called while the exception is being handled.
 abi::ReturnCode report_exception(const char* entry) noexcept;
 
-// Runs one entry of a table. Nothing thrown crosses the C ABI.
+// Runs one entry of a table. No exception crosses the C ABI.
 template <class Body>
 abi::ReturnCode guarded(const char* entry, Body&& body) noexcept {
   try {

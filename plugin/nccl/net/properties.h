@@ -1,4 +1,4 @@
-// A device as NCCL wants it described; fills every member that the version has.
+// Describes a device to NCCL. Sets every member that the version's properties have.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,13 @@
 
 namespace railweave::nccl {
 
-// NCCL adds this to its model once (LL) or twice (Simple) per hop; its own constants assume InfiniBand. Integer part
-// only.
+// Microseconds. NCCL adds the integer part to its cost model, once (LL) or twice (Simple) per hop; NCCL's own constants
+// assume InfiniBand.
 inline constexpr float kReportedLatencyUs = 20;
 inline constexpr int kReportedMaxComms = 1 << 20;
 inline constexpr int kUndefinedNetId = -1;
 
+// `index`: of the device. `p` refers to strings that live as long as the process.
 template <class Properties>
 void describe(const Device& device, int index, Properties& p) {
   Library& library = Library::get();

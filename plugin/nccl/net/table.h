@@ -1,5 +1,5 @@
-// The table of one version, from one description. What differs between versions is asked of the version's own struct:
-// members by `requires`, argument types by generic lambdas.
+// Builds the function table of each version from one description. Differences between versions come from the version's
+// own struct: members by `requires`, argument types by generic lambdas.
 #pragma once
 
 #include <tuple>
@@ -10,11 +10,11 @@
 
 namespace railweave::nccl {
 
-inline constexpr const char* kNetName = "Railweave";  // what NCCL_NET selects and NCCL prints
+inline constexpr const char* kNetName = "Railweave";  // for NCCL_NET, and in NCCL's log
 
 namespace detail {
 
-// Sizes are int up to v8.
+// Converts a size, which is an int up to v8. False: negative.
 template <class Integer>
 bool to_size(Integer size, std::size_t& out) {
   if constexpr (std::is_signed_v<Integer>) {
@@ -24,7 +24,7 @@ bool to_size(Integer size, std::size_t& out) {
   return true;
 }
 
-// From v10 on a phandle comes between memory and request: the request is the last either way.
+// Returns the request, which is the last argument in each version. From v10 on a phandle comes before the request.
 template <class... Rest>
 void** request_in(Rest... rest) {
   return std::get<sizeof...(Rest) - 1>(std::tuple(rest...));
@@ -37,7 +37,7 @@ constexpr void set_life(Net& net) {
       return guarded("init", [&] { return entry::init(context, config, logger); });
     };
     net.finalize = [](void* context) { return guarded("finalize", [&] { return entry::finalize(context); }); };
-    net.setNetAttr = [](void*, abi::NetAttr*) { return abi::kSuccess; };  // hints nobody uses yet
+    net.setNetAttr = [](void*, abi::NetAttr*) { return abi::kSuccess; };  // the hints are not used yet
   } else {
     net.init = [](abi::Logger logger, auto...) {
       return guarded("init", [&] { return entry::init_for_life(logger); });
@@ -112,8 +112,8 @@ constexpr void set_transfers(Net& net) {
 
 }  // namespace detail
 
-// Null on purpose: regMrDmaBuf and getDeviceMr (host memory only), irecvConsumed (present, it would keep requests from
-// being reused at test), makeVDevice (joining NICs is our work, not NCCL's).
+// Returns the table of `Version`. Null on purpose: regMrDmaBuf and getDeviceMr (host memory only), irecvConsumed (with
+// this entry NCCL would not let requests be reused at test), makeVDevice (Railweave joins NICs, not NCCL).
 template <int Version>
 constexpr typename abi::Api<Version>::Net make_table() {
   using Properties = typename abi::Api<Version>::Properties;

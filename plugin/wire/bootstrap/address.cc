@@ -20,7 +20,7 @@ Status ill_formed(std::string_view text) {
                 fmt::format("'{}' is no socket address: expected a.b.c.d:port or [v6]:port", text));
 }
 
-// The whole of `text` as a number of at most `most`.
+// Parses all of `text` as a number of at most `most`. False: `text` is no such number.
 bool parse_number(std::string_view text, std::uint32_t most, std::uint32_t& number) {
   const auto end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, number);

@@ -23,8 +23,8 @@ namespace railweave::wire {
 namespace {
 
 constexpr int kBacklog = 1024;
-constexpr std::uint16_t kAnyPort = 9;  // nothing is sent there
-constexpr int kKeepProbes = 10;        // at most, in the time that a peer has
+constexpr std::uint16_t kAnyPort = 9;  // any port: connect() on a datagram socket sends nothing
+constexpr int kKeepProbes = 10;        // at most this many within peer_timeout
 
 const char* errno_text(int err) {
   const char* text = ::strerrordesc_np(err);
@@ -36,7 +36,7 @@ Status set_int(int fd, int level, int name, int value, const char* what) {
   return system_error(Scope::lane, fmt::format("setsockopt {} = {}", what, value));
 }
 
-// One line of a file under /proc/sys; empty when there is none.
+// Returns one line of a file under /proc/sys; empty if the file cannot be read.
 std::string sysctl_line(const char* path) {
   OwnedFd fd(::open(path, O_RDONLY | O_CLOEXEC));
   char text[512];
@@ -59,9 +59,9 @@ Status set_congestion_control(int fd, const std::string& name) {
       err);
 }
 
-// An outage that begins just before a probe should not count for longer than it lasts: many probes, close to each
-// other. Nor one that ends between two, and the kernel gives up an interval after the last, not at it: there is one
-// more than the time has room for.
+// The probes are many and close together, so that an outage counts for little longer than it lasts. One more probe than
+// fits into `peer_timeout` is sent: an outage may end between two probes, and the kernel gives up one interval after
+// the last probe, not at the last probe.
 Status set_keepalive(int fd, Nanos peer_timeout) {
   const auto interval_s = int(keepalive_interval(peer_timeout) / std::chrono::seconds(1));
   const auto timeout_s = int(std::chrono::ceil<std::chrono::seconds>(peer_timeout).count());
@@ -86,9 +86,9 @@ Result<OwnedFd> new_socket(int family) {
   return fd;
 }
 
-// Which interface a connection came by: of the kernel's notes on the packet that completed it (ip(7), IP_PKTOPTIONS;
-// for IPv6 the calls of RFC 2292, which alone answer for TCP). The notes are turned off again: with them on, IPv6
-// copies every packet.
+// Returns the index of the interface on which the packet that completed the connection arrived; 0: not known. The index
+// comes from packet information that the kernel keeps (ip(7), IP_PKTOPTIONS). IPv6 needs the options of RFC 2292, the
+// only ones that work for TCP. The option is turned off again, because IPv6 copies every packet while it is on.
 template <class PacketInfo, class Index>
 int arrival_interface(int fd, int level, int notes, int options, Index PacketInfo::*index) {
   const int on = 1, off = 0;
@@ -116,8 +116,8 @@ int arrival_interface(int fd, int family) {
              : arrival_interface(fd, IPPROTO_IP, IP_PKTINFO, IP_PKTOPTIONS, &in_pktinfo::ipi_ifindex);
 }
 
-// Listens at one port; false: it is taken. (With SO_REUSEADDR bind succeeds beside another socket that is bound and
-// does not listen yet; then listen refuses.)
+// Listens at one port; false: the port is in use. SO_REUSEADDR lets bind() succeed beside a socket that is bound and
+// does not listen yet; listen() refuses then.
 Result<bool> try_listen(int fd, const SocketAddress& at) {
   if (::bind(fd, at.get(), at.size) != 0) {
     if (errno == EADDRINUSE) return false;
@@ -130,7 +130,7 @@ Result<bool> try_listen(int fd, const SocketAddress& at) {
   return true;
 }
 
-// All 0 where the socket is none of TCP.
+// Returns the kernel's TCP_INFO; all zero if `fd` is no TCP socket.
 tcp_info info_of(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -151,8 +151,8 @@ Status set_options(int fd, const SocketOptions& options) {
   return Status();
 }
 
-// What goes to an address of this host has the same address for its source. (Whether one can bind to it says nothing:
-// net.ipv4.ip_nonlocal_bind of hosts that take over addresses.)
+// A packet to an address of this host has the same address as its source. A bind() would prove nothing: hosts that take
+// over addresses set net.ipv4.ip_nonlocal_bind.
 Result<bool> on_this_host(const SocketAddress& address) {
   if (address.loopback()) return true;
   const OwnedFd fd(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -197,7 +197,7 @@ Result<OwnedFd> dial(const DialSpec& spec) {
   RW_ASSIGN_OR_RETURN(OwnedFd fd, new_socket(spec.remote.family()));
   RW_TRY(set_options(fd.get(), spec.options));
   if (spec.pinned) RW_TRY(bind_to_interface(fd.get(), spec.interface, spec.remote));
-  // The port is chosen by connect(), per peer: otherwise local ports run out at scale.
+  // connect() chooses the local port, per peer. A port chosen by bind() would make local ports run out at scale.
   RW_TRY(set_int(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1, "IP_BIND_ADDRESS_NO_PORT"));
   const SocketAddress source = socket_address(spec.source, 0);
   if (::bind(fd.get(), source.get(), source.size) != 0)
@@ -222,7 +222,7 @@ Result<bool> connected(int fd, const SocketAddress& remote) {
   socklen_t size = sizeof err;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &size) != 0) err = errno;
   if (err == 0 && !(p.revents & (POLLERR | POLLHUP))) return true;
-  if (err == 0) err = ECONNABORTED;  // the cause was fetched before; the socket is dead all the same
+  if (err == 0) err = ECONNABORTED;  // an earlier call took SO_ERROR; the socket has failed all the same
   return Status(Code::remote, Scope::lane,
                 fmt::format("connect to {}: {} (errno {})", to_string(remote), errno_text(err), err), err);
 }
@@ -234,8 +234,8 @@ Result<Listening> listen_at(const Address& address, PortRange ports, const Socke
     RW_ASSIGN_OR_RETURN(OwnedFd fd, new_socket(at.family()));
     RW_TRY(set_int(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR"));
     RW_TRY(set_options(fd.get(), options));
-    // Only there the kernel knows the address. Who was started by `ip vrf exec` is bound to the VRF already, and may
-    // not be again.
+    // The kernel knows the address only inside the VRF. A process started by `ip vrf exec` is bound to the VRF already
+    // and may not bind again, so an error here is ignored.
     if (!vrf.empty()) (void)::setsockopt(fd.get(), SOL_SOCKET, SO_BINDTODEVICE, vrf.data(), socklen_t(vrf.size()));
     RW_ASSIGN_OR_RETURN(const bool listens, try_listen(fd.get(), at));
     if (!listens) continue;
@@ -264,7 +264,7 @@ Result<Accepted> accept_from(int listener) {
       case EHOSTUNREACH:
       case ENETUNREACH:
       case EHOSTDOWN:
-      case ENONET: continue;  // this connection is gone, the next may be well (accept(2), "Error handling")
+      case ENONET: continue;  // this connection failed, the next may not (accept(2), "Error handling")
       case EMFILE:
       case ENFILE:
       case ENOBUFS:

@@ -1,5 +1,7 @@
-// Making TCP sockets: dial, listen, accept. All descriptors are non-blocking and CLOEXEC; nothing here waits.
-// Threads: any; a descriptor by one thread at a time. Errors name call, address and errno (Scope::lane).
+// TCP sockets: dial, listen, accept, and options. All descriptors are non-blocking and CLOEXEC. No call waits.
+// Threads: any; one thread at a time for each descriptor.
+// Errors: messages name call, address and errno. Their scope is Scope::lane, or Scope::engine for failures to listen or
+// accept and for a refused congestion control.
 #pragma once
 
 #include <string>
@@ -13,79 +15,82 @@
 
 namespace railweave::wire {
 
-// What every lane's socket gets, TCP_NODELAY besides.
+// The options of every lane's socket. set_options() sets TCP_NODELAY as well.
 struct SocketOptions {
   std::string congestion_control;  // empty: the kernel's default
-  int traffic_class = -1;          // IP TOS octet 0..255; -1: leave
-  // keepalive: an idle connection ends when nothing was answered for so long, up to two tenths (two seconds) more, and
-  // never for a shorter outage; 0: leave
+  int traffic_class = -1;          // IP TOS octet, 0 to 255; -1: unchanged
+  // keepalive: an idle connection ends after this time without an answer, never earlier, and at most two times
+  // keepalive_interval() later; 0: unchanged
   Nanos peer_timeout{0};
 };
 
-// Errors: invalid_config where congestion control is refused (the message lists what the kernel offers), system.
+// Errors: invalid_config if the kernel refuses the congestion control (the message lists those it offers), system.
 Status set_options(int fd, const SocketOptions& options);
 
-// How often keepalive then asks on an idle connection, whole seconds: what was heard last there may be so long ago
-// though all is well.
+// Returns the interval of keepalive probes on an idle connection, in whole seconds. The last packet of a healthy idle
+// connection may be this old.
 Nanos keepalive_interval(Nanos peer_timeout);
 
-// Pins a socket to its rail's interface, so that the kernel's routes cannot carry it over another: two rails in one
-// subnet need it, at both ends (dial() does it; whoever accepts calls this). Does nothing, and that is fine, for an
-// empty name, where the kernel does not permit it, and for a `remote` on this host: between two of its own addresses
-// packets go through `lo`, and pinned they would leave by the interface and be dropped on their return as forged.
-// Errors: system (ENODEV) where there is no interface of that name, by now: the socket would go wherever a route leads;
-// as on_this_host().
+// Binds a socket to its rail's interface, so that the kernel's routes cannot send its packets over another interface.
+// Two rails in one subnet need this at both ends: dial() calls this function, and the acceptor must call it.
+// Returns ok and does nothing for an empty name, if the kernel does not permit it, and for a `remote` on this host.
+// Packets between two addresses of this host use `lo`. From a bound socket they would leave by the interface, and be
+// dropped on return as forged.
+// Errors: system (ENODEV) if no interface has this name (any more), because an unbound socket would take any route;
+// those of on_this_host().
 Status bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote);
 
-// "eth0"; "interface 7" where there is none of that index any more.
+// Returns a name such as "eth0", or "interface 7" if no interface has this index any more.
 std::string interface_name(int index);
 
-// An address of this host: between two of these packets go through `lo`. Errors: system, without a descriptor to ask
-// by.
+// True: `address` belongs to this host. Packets between two such addresses use `lo`.
+// Errors: system, if no descriptor is left for the test.
 Result<bool> on_this_host(const SocketAddress& address);
 
-// Payload of a connection's largest packet, as the kernel sends it now (TCP_INFO); 0 where the socket is none of TCP.
+// Returns the payload bytes of the largest packet that the kernel sends now (TCP_INFO); 0 if `fd` is no TCP socket.
 std::size_t segment_bytes(int fd);
-// Our kernel sent some packet of the connection more than once: its SYN or SYN-ACK, or what was written (TCP_INFO).
+// True: this host retransmitted a packet of the connection: its SYN or SYN-ACK, or data (TCP_INFO).
 bool has_sent_again(int fd);
-// The peer closed or reset the connection, and nothing unread came before that.
+// True: the peer closed or reset the connection, and no unread bytes came before.
 bool is_closed_by_peer(int fd);
-// Some of what was written is not acknowledged by the peer's kernel.
+// True: the peer's kernel has not acknowledged all written bytes.
 bool has_unacknowledged(int fd);
 
 struct DialSpec {
   Address source;         // the local rail's address
-  std::string interface;  // the local rail's name; empty: not pinned
+  std::string interface;  // the local rail's name; empty: not bound to an interface
   SocketAddress remote;
   SocketOptions options;
-  bool pinned = true;  // to the interface; false: by whichever the routes say
+  bool pinned = true;  // bind to `interface`; false: the kernel's routes choose
 };
 
-// Begins to connect. The socket becomes writable when it is connected, or will never be: then ask connected().
+// Starts to connect. The socket becomes writable when connected or failed: call connected() then.
+// Errors: Code::remote if the kernel refuses at once, system; those of set_options() and bind_to_interface().
 Result<OwnedFd> dial(const DialSpec& spec);
 
-// False: still under way. Errors: Code::remote when refused or unreachable. `remote` is for the message.
+// False: still connecting. `remote`: for the message. Errors: Code::remote if refused or unreachable.
 Result<bool> connected(int fd, const SocketAddress& remote);
 
 struct Listening {
   OwnedFd fd = OwnedFd();
-  SocketAddress address;  // with the port that was chosen
+  SocketAddress address;  // with the chosen port
 };
 
-// Listens on `address` only, with a backlog of 1024, at an ephemeral port or the first free one of the range. The
-// traffic class of `options` is what accepted sockets start with. `vrf`: the VRF device whose address it is; empty:
-// none. Errors: exhausted when the range is in use, system.
+// Listens on `address` only, with a backlog of 1024, at the first free port of the range (0: an ephemeral port).
+// Accepted sockets inherit the traffic class of `options`. `vrf`: the VRF device that has `address`; empty: none.
+// Errors: exhausted if the whole range is in use, system; those of set_options().
 Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options,
                             const std::string& vrf = {});
 
 struct Accepted {
-  OwnedFd fd = OwnedFd();  // none: nobody waits
+  OwnedFd fd = OwnedFd();  // none: no connection waits
   SocketAddress remote;
-  // index of the one that the peer's last packet of the handshake arrived on; 0: the kernel does not say
+  // index of the interface on which the last packet of the TCP handshake arrived; 0: not known
   int interface = 0;
 };
 
-// Connections that died in the queue are skipped. Errors: Code::exhausted without descriptors or memory, system.
+// Accepts the next connection, and skips those that failed in the queue.
+// Errors: Code::exhausted without descriptors or memory, system.
 Result<Accepted> accept_from(int listener);
 
 }  // namespace railweave::wire

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kIdentity = "railweave";
 constexpr unsigned char kCipher[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256
 
-// A new OpenSSL session that has the connection's key. Null without memory.
+// Returns a new OpenSSL session with the connection's key; null without memory.
 SSL_SESSION* session_of(SSL* ssl) {
   const auto* const key = static_cast<const TlsKey*>(SSL_get_app_data(ssl));
   const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, kCipher);
@@ -34,14 +34,14 @@ int say_key(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t
 }
 
 int find_key(SSL* ssl, const unsigned char* identity, std::size_t bytes, SSL_SESSION** session) {
-  *session = nullptr;  // and 1: we have none of that name
+  *session = nullptr;  // with result 1: no key has this identity
   if (std::string_view(reinterpret_cast<const char*>(identity), bytes) != kIdentity) return 1;
   *session = session_of(ssl);
   return *session ? 1 : 0;
 }
 
 SSL_CTX* new_context() {
-  // As in engine/admission/secret.cc: nothing at exit, nothing of the host's.
+  // No exit handler, and no configuration file of the host, as in engine/admission/secret.cc.
   if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, nullptr) != 1) return nullptr;
   SSL_CTX* const context = SSL_CTX_new(TLS_method());
   if (!context) return nullptr;
@@ -71,7 +71,7 @@ ssl_st* new_tls_connection(TlsEnd end, const TlsKey& key) {
   if (!ssl) return nullptr;
   SSL_set_app_data(ssl, const_cast<TlsKey*>(&key));
   if (end == TlsEnd::client) {
-    SSL_set_verify(ssl, SSL_VERIFY_PEER, nullptr);  // no certificate whatsoever is good: only the key
+    SSL_set_verify(ssl, SSL_VERIFY_PEER, nullptr);  // accepts no certificate, only the key
     SSL_set_connect_state(ssl);
   } else {
     SSL_set_accept_state(ssl);

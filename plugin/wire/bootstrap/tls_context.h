@@ -1,5 +1,6 @@
-// What holds for all TLS of the process (docs/operate/encryption.md): TLS 1.3 alone, one cipher, a key of 32 bytes
-// instead of certificates. Made at first need and never freed: no handler at exit takes it from threads that still run.
+// The process-wide TLS settings (docs/operate/encryption.md): TLS 1.3 only, one cipher, and a pre-shared key of 32
+// bytes instead of certificates.
+// Lifetime: created at first use and never freed, so no exit handler frees the settings under running threads.
 // Threads: any.
 #pragma once
 
@@ -16,8 +17,8 @@ using TlsKey = std::array<std::byte, kTlsKeyBytes>;
 
 enum class TlsEnd { client, server };
 
-// A connection that asks `key` for its key when its handshake needs it. `key` outlives the handshake. Null without
-// memory.
+// Returns a new connection, which the caller frees by SSL_free(); null without memory.
+// REQUIRES: `key` outlives the handshake, which reads it when needed.
 ssl_st* new_tls_connection(TlsEnd end, const TlsKey& key);
 
 }  // namespace railweave::wire

@@ -22,8 +22,7 @@ Status no_memory() {
 
 }  // namespace
 
-// ------------------------------------------------------------------------------------- OpenSSL reads and writes our
-// buffers
+// -------------------------------------------------------------------- OpenSSL's access to the stream's buffers
 
 int TlsStream::bio_write(bio_st* bio, const char* bytes, int size) {
   auto& self = *static_cast<TlsStream*>(BIO_get_data(bio));
@@ -84,8 +83,7 @@ TlsStream::~TlsStream() {
   OPENSSL_cleanse(key_.data(), key_.size());
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// handshake
+// ------------------------------------------------------------------------------------------------- handshake
 
 void TlsStream::shake() {
   if (open_ || over()) return;
@@ -98,7 +96,8 @@ void TlsStream::note_open() {
   if (open_ || over() || !SSL_is_init_finished(ssl_)) return;
   OPENSSL_cleanse(key_.data(), key_.size());
   SSL_set_app_data(ssl_, nullptr);
-  // There is no certificate anywhere; this is said all the same, because all depends on it.
+  // Without certificates no handshake can succeed without the key. This check repeats that, because all security
+  // depends on the key.
   open_ = SSL_session_reused(ssl_) == 1;
   if (!open_) failure_ = "a handshake without the key";
 }
@@ -109,7 +108,7 @@ void TlsStream::note(int outcome) {
     ended_ = true;
   } else if (!failure_) {
     const int why = ERR_GET_REASON(ERR_peek_error());
-    alerted_ = why > SSL_AD_REASON_OFFSET && why <= SSL_AD_REASON_OFFSET + 255;  // an alert, by its number
+    alerted_ = why > SSL_AD_REASON_OFFSET && why <= SSL_AD_REASON_OFFSET + 255;  // codes of the peer's alerts
     const char* const reason = ERR_reason_error_string(ERR_peek_error());
     failure_ = reason ? reason : "an error without a name";
   }
@@ -121,10 +120,9 @@ bool TlsStream::advance(int fd, Counter& calls) {
   return (batch_ > 0 || !pending() || flush(fd, calls)) && open_ && !failure_;
 }
 
-// ------------------------------------------------------------------------------------------------------------------
-// out
+// --------------------------------------------------------------------------------------------------- sending
 
-// False: errno says why something is left.
+// Sends pending ciphertext. False: ciphertext is left, and errno has the cause.
 bool TlsStream::flush(int fd, Counter& calls) {
   while (pending()) {
     const ssize_t n = ::send(fd, out_.get() + out_begin_, out_end_ - out_begin_, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -137,7 +135,7 @@ bool TlsStream::flush(int fd, Counter& calls) {
   return true;
 }
 
-// The plaintext of the records that went since the last time.
+// Returns the plaintext bytes of the records that entered the kernel completely since the last call.
 std::size_t TlsStream::count() {
   std::size_t bytes = 0;
   for (; records_begin_ < records_end_ && records_[records_begin_].end <= out_begin_; ++records_begin_) {
@@ -157,14 +155,14 @@ ssize_t TlsStream::send(int fd, std::span<const iovec> pieces, Counter& calls) {
     flushed = flush(fd, calls);
   }
   const int why = flushed ? EAGAIN : errno;
-  if (const std::size_t bytes = count(); bytes > 0) return ssize_t(bytes);  // what broke, the next call meets again
+  if (const std::size_t bytes = count(); bytes > 0) return ssize_t(bytes);  // the next call meets the same error
   errno = why;
   return -1;
 }
 
-// Records are full while there is enough: what is large comes from its place, what is small is gathered.
+// Encrypts `pieces` into full records. A large piece is read in place; small pieces are gathered first.
 void TlsStream::encrypt(std::span<const iovec> pieces) {
-  std::size_t skip = 0;  // of the first piece
+  std::size_t skip = 0;  // bytes taken of the first piece
   const auto rest = [&] {
     return std::span(static_cast<const std::byte*>(pieces.front().iov_base), pieces.front().iov_len).subspan(skip);
   };
@@ -207,8 +205,7 @@ bool TlsStream::encrypt_record(std::span<const std::byte> plain) {
   return true;
 }
 
-// -------------------------------------------------------------------------------------------------------------------
-// in
+// ------------------------------------------------------------------------------------------------- receiving
 
 std::size_t TlsStream::decrypt(std::span<std::byte> room) {
   if (over()) return 0;
@@ -223,7 +220,7 @@ std::size_t TlsStream::decrypt(std::span<std::byte> room) {
   return n;
 }
 
-// REQUIRES: nothing is left of what came before. False: the socket has no more now; or it has ended, or failed.
+// Reads ciphertext from the socket. REQUIRES: in_ is used up. False: the socket is empty, has ended or failed.
 bool TlsStream::fill(int fd, Counter& calls) {
   ssize_t n;
   do {
@@ -239,7 +236,7 @@ bool TlsStream::fill(int fd, Counter& calls) {
 
 ssize_t TlsStream::recv(int fd, std::span<const iovec> pieces, LaneCounters& received, LaneCounters& sent) {
   std::size_t got = 0;
-  bool more = true;  // in the socket, perhaps
+  bool more = true;  // the socket may have more
   for (const iovec& piece : pieces) {
     const std::span room(static_cast<std::byte*>(piece.iov_base), piece.iov_len);
     std::size_t at = 0;
@@ -255,7 +252,7 @@ ssize_t TlsStream::recv(int fd, std::span<const iovec> pieces, LaneCounters& rec
   }
   if (pending() && batch_ == 0) {
     const int before = errno;
-    (void)flush(fd, sent.calls);  // what breaks there, send() meets again
+    (void)flush(fd, sent.calls);  // send() meets the same error
     errno = before;
   }
   if (got > 0) return ssize_t(got);

@@ -1,9 +1,11 @@
-// TLS between a lane's frames and its socket (docs/operate/encryption.md). The socket is the lane's: each call is told
-// which.
+// A TlsStream encrypts between a lane's frames and its socket (docs/operate/encryption.md). The lane owns the socket,
+// and passes it to each call.
 //
-//   handshaking ──> open ──> failed       a failed stream moves nothing more; recv() says so after all that came before
+//   handshaking ──> open ──> failed       A failed stream moves no bytes. recv() first returns all bytes before the
+//                                         failure, then the error.
 //
-// send() and recv() answer as sendmsg() and recvmsg() do, errno included. Threads: as the lane's, one at a time.
+// send() and recv() return what sendmsg() and recvmsg() return, errno included. No call waits.
+// Threads: one at a time, as for the lane.
 #pragma once
 
 #include <sys/types.h>
@@ -27,47 +29,47 @@ namespace railweave::wire {
 
 class TlsStream {
  public:
-  // What one key encrypts, each way.
+  // Bytes that one traffic key encrypts, in each direction, before a key update.
   static constexpr std::uint64_t kUpdateBytes = std::uint64_t{64} << 30;
 
-  // `key`: of this connection alone; it is wiped once the handshake is over. Errors: Code::exhausted.
+  // `key`: used for this connection only. The stream's copy is wiped after the handshake. Errors: Code::exhausted.
   static Result<std::unique_ptr<TlsStream>> make(TlsEnd end, std::span<const std::byte, kTlsKeyBytes> key,
                                                  std::uint64_t update_bytes = kUpdateBytes);
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
   ~TlsStream();
 
-  // Counts bytes as soon as the record that has them is in the kernel, for then the peer may answer them: whatever it
-  // reads of frames has been counted. EAGAIN: something is left, and the next call's `pieces` begin with the bytes that
-  // were not counted; or the stream is not open. Fewer than `pieces` have does not mean that the kernel is full.
+  // Returns the plaintext bytes whose records are completely in the kernel. From then on the peer may answer them, so
+  // each frame that the peer reads has been counted. A count below the size of `pieces` does not mean a full kernel.
+  // EAGAIN: bytes are left, or the stream is not open. The next call's `pieces` must begin with the first uncounted
+  // byte.
   ssize_t send(int fd, std::span<const iovec> pieces, Counter& calls);
-  // Fewer bytes than `pieces` have room for: the socket was emptied, and nothing whole is left here. 0: the peer's end.
-  // EBADMSG: failed;
-  // ECONNRESET: the peer says that it failed there.
-  // Sends what the handshake owes where no frames wait before it. Never waits.
+  // Returns plaintext bytes; 0: the peer's end. Fewer bytes than `pieces` have room for: the socket is empty, and the
+  // stream holds no complete record.
+  // EBADMSG: the stream failed at this end. ECONNRESET: the stream failed at the peer, which sent an alert.
+  // Also sends handshake bytes if no frames wait before them.
   ssize_t recv(int fd, std::span<const iovec> pieces, LaneCounters& received, LaneCounters& sent);
-  // Goes on with the handshake as far as it depends on us. True: open, and nothing waits but frames and what is behind
-  // them.
+  // Advances the handshake as far as this end can. True: the stream is open, and nothing waits before the frames.
   bool advance(int fd, Counter& calls);
 
   bool open() const { return open_; }
-  // Ciphertext waits for room.
+  // Ciphertext waits for room in the kernel.
   bool pending() const { return out_begin_ < out_end_; }
-  // Nothing waits, or nothing that waits will ever go. The peer's end alone does not keep us from writing.
+  // No bytes wait, or those that wait can never leave. An open stream stays writable after the peer's end.
   bool settled() const { return failure_ || (open_ ? !pending() : ended_); }
-  // Why it failed, in OpenSSL's words; null: it did not. Static text.
+  // The cause of the failure as OpenSSL names it, static text; null: no failure.
   const char* failure() const { return failure_; }
-  // Ciphertext in the kernel of bytes that send() has not counted yet.
+  // Bytes of ciphertext in the kernel whose plaintext send() has not counted yet.
   std::uint64_t uncounted_bytes() const { return batch_ > 0 ? out_begin_ - counted_end_ : 0; }
 
  private:
   static constexpr std::size_t kRecordBytes = 16 * KiB;
   static constexpr std::size_t kBatchBytes = 128 * KiB;
-  static constexpr std::size_t kOutBytes = kBatchBytes + 8 * KiB;  // records' overhead, a handshake's flight, an alert
+  static constexpr std::size_t kOutBytes = kBatchBytes + 8 * KiB;  // for record overhead, a handshake flight, an alert
   static constexpr std::size_t kInBytes = 64 * KiB;
 
   struct Record {
-    std::size_t plain_bytes, end;  // end: of its ciphertext, in out_
+    std::size_t plain_bytes, end;  // end: offset in out_ behind the record's ciphertext
   };
 
   explicit TlsStream(std::uint64_t update_bytes) : update_bytes_(update_bytes) {}
@@ -76,7 +78,7 @@ class TlsStream {
   static int bio_write(bio_st* bio, const char* bytes, int size);
   static int bio_read(bio_st* bio, char* room, int size);
 
-  bool over() const { return failure_ != nullptr || ended_; }  // for reading
+  bool over() const { return failure_ != nullptr || ended_; }  // nothing more can be read
   void shake();
   bool flush(int fd, Counter& calls);
   std::size_t count();
@@ -88,23 +90,22 @@ class TlsStream {
   void note_open();
 
   const std::uint64_t update_bytes_;
-  TlsKey key_{};  // zeroes once it is open
+  TlsKey key_{};  // zeroes once the stream is open
   ssl_st* ssl_ = nullptr;
   bool open_ = false, ended_ = false;
-  bool alerted_ = false;  // the peer told of the failure: nothing that came here was wrong
+  bool alerted_ = false;  // the peer reported the failure by an alert: no record that arrived here was bad
   const char* failure_ = nullptr;
-  int input_error_ = 0;  // an errno that recv() met behind bytes it could give out
+  int input_error_ = 0;  // errno of a failed recv(), returned after the bytes before it; 0: none
 
-  // Frames in the ciphertext at hand. Only send() writes frames, so that each record is counted before anything is read
-  // again.
-  std::size_t batch_ = 0;  // plaintext bytes that were not counted yet
+  // The records in out_. Only send() writes the ciphertext of frames, so each record is counted before the next read.
+  std::size_t batch_ = 0;  // plaintext bytes in these records, not counted yet
   std::array<Record, kBatchBytes / kRecordBytes> records_{};
   std::size_t records_begin_ = 0, records_end_ = 0;
-  std::size_t counted_end_ = 0;  // of the last record that was counted, in out_
-  std::uint64_t since_update_ = 0;
-  std::size_t out_begin_ = 0, out_end_ = 0;
-  std::size_t in_begin_ = 0, in_end_ = 0;
-  std::unique_ptr<std::byte[]> out_, in_, record_;
+  std::size_t counted_end_ = 0;                     // offset in out_ behind the last counted record
+  std::uint64_t since_update_ = 0;                  // plaintext bytes encrypted since the last key update
+  std::size_t out_begin_ = 0, out_end_ = 0;         // ciphertext in out_ that the kernel has not taken
+  std::size_t in_begin_ = 0, in_end_ = 0;           // ciphertext in in_ that OpenSSL has not read
+  std::unique_ptr<std::byte[]> out_, in_, record_;  // record_: gathers small pieces into one record
 };
 
 }  // namespace railweave::wire

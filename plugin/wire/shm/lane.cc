@@ -12,8 +12,8 @@
 namespace railweave::wire {
 namespace {
 
-constexpr std::uint32_t kIdleReadsPerPoll = 32;  // a look costs a system call; it tells of a peer that died
-// Nothing here measures how long the other process takes to look: a turn of a poller, about.
+constexpr std::uint32_t kIdleReadsPerPoll = 32;  // a poll costs a system call, and detects a dead peer
+// The lane's round trip, about one turn of a polling peer. The wire measures none.
 constexpr Nanos kTurn = std::chrono::microseconds(5);
 
 constexpr int index_written_by(ShmLane::End end) { return end == ShmLane::End::maker ? 0 : 1; }
@@ -43,14 +43,14 @@ Result<Moved> ShmLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   if (!failure_.ok()) return failure_;
   Result<Moved> moved = reader_.read(handler, budget_bytes);
   if (!moved.ok()) return failure_ = moved.status();
-  // After reading: who has read an ack finds the frames it is about released.
+  // Reap after reading: a caller that has read an acknowledgement then finds its frames released.
   if (Status s = writer_.reap(handler); !s.ok()) return failure_ = s;
   if (!moved->blocked || moved->bytes > 0) {
     idle_reads_ = 0;
     return moved;
   }
   if (++idle_reads_ % kIdleReadsPerPoll == 0) peer_.poll();
-  // What it put before it ended is to be read first.
+  // Input that the peer put before its end is read first.
   if (ended() && !reader_.has_input()) return failure_ = peer_.closed(reader_.inside_frame());
   return moved;
 }
@@ -61,7 +61,7 @@ Result<Moved> ShmLane::write(LaneHandler& handler) {
 }
 
 short ShmLane::prepare_to_wait(bool writing) {
-  peer_.drain_wakeups();  // of wake-ups for what was read meanwhile: they would wake at once
+  peer_.drain_wakeups();  // wake-ups for input already read would wake the caller at once
   mine_.waits.store(shm::kForInput | (writing ? shm::kForRoom : 0u), std::memory_order_seq_cst);
   const bool input = failure_.ok() && (reader_.has_input() || ended());
   if (!input && !writer_.is_asked_to_copy() && !(writing && writer_.could_move())) return POLLIN;

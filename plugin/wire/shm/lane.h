@@ -1,10 +1,10 @@
 // A lane between two processes of one host: rings in shared memory, and one-copy reads of the peer's memory where the
 // kernel permits them (docs/internals/shm.md).
 //
-// Life: takes a connected AF_UNIX stream that is past the handshake, and the shared object that its two ends agreed on.
-// The destructor closes at once: what lies in the rings the peer still reads, what was offered and not fetched is lost.
-// So who ends in peace calls finish_writing() and read() until the peer's end is seen, and then destroys the lane.
-// Threads: as wire.h says. Two lanes of one shared object may be of one process.
+// Lifetime: takes a connected AF_UNIX stream past the handshake, and the shared object that both ends agreed on. The
+// destructor closes at once. The peer can still read bytes in the rings; payload offered and not fetched is lost. For
+// an orderly end call finish_writing(), call read() until the peer's end, then destroy the lane.
+// Threads: as wire.h says. Both lanes of one shared object may be in one process.
 #pragma once
 
 #include <array>
@@ -20,18 +20,18 @@
 namespace railweave::wire {
 
 struct ShmLaneOptions {
-  shm::OneCopy one_copy = shm::OneCopy::measured;  // never: all payload goes by the rings, both ways
+  shm::OneCopy one_copy = shm::OneCopy::measured;  // never: all payload goes through the rings, in both directions
 };
 
 class ShmLane final : public Lane {
  public:
-  enum class End { maker, taker };  // of the shared object; one each
+  enum class End { maker, taker };  // this end made the shared object, or took it from the peer
 
   ShmLane(OwnedFd socket, shm::SharedObject object, End end, const ShmLaneOptions& options = {});
 
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
-  LaneEnd why_ended() const override { return LaneEnd::closed; }  // a peer that died looks the same
+  LaneEnd why_ended() const override { return LaneEnd::closed; }  // a dead peer looks the same
   bool at_frame_boundary() const override { return writer_.idle(); }
   bool withdraw_payload(std::span<const std::byte> range) override {
     writer_.withdraw(range);
@@ -47,17 +47,17 @@ class ShmLane final : public Lane {
 
  private:
   void tell_secret(shm::Direction& mine);
-  // The peer has ended. A peer that finished writing may still copy what it offered.
+  // True: the peer has ended. Inside an offered frame, a peer that finished writing may still copy the payload.
   bool ended() const { return peer_.gone() || (reader_.finished() && !reader_.inside_frame()); }
 
-  std::array<std::uint8_t, shm::kSecretBytes> secret_;  // the peer reads it here, to prove that it can
+  std::array<std::uint8_t, shm::kSecretBytes> secret_;  // the peer reads these bytes here, to prove that it can
   shm::SharedObject object_;
   shm::Peer peer_;
-  shm::Direction& mine_;  // that we write
+  shm::Direction& mine_;  // written by this end
   shm::RingReader reader_;
   shm::RingWriter writer_;
-  Status failure_;  // of reading; sticks
-  std::uint32_t idle_reads_ = 0;
+  Status failure_;                // of read(), kept
+  std::uint32_t idle_reads_ = 0;  // reads since the last bytes
 };
 
 }  // namespace railweave::wire

@@ -25,7 +25,7 @@ Status Peer::closed(bool inside_frame) const {
                 name_ + ": closed by the peer" + (inside_frame ? " in the middle of a frame" : ""));
 }
 
-// poll, because wake-ups that nobody took yet would hide the end from recv.
+// Uses poll(), because wake-ups not read yet would hide the end from recv().
 bool Peer::poll() {
   if (gone_) return false;
   pollfd p{descriptor(), POLLRDHUP, 0};
@@ -47,7 +47,7 @@ void Peer::wake(std::atomic<std::uint32_t>& waits, std::uint32_t what) {
   if ((waits.exchange(0, std::memory_order_seq_cst) & what) == 0) return;
   metrics_->sent.calls.add();
   const char byte = 1;
-  // A full socket wakes just as well; that the peer is gone is seen by poll().
+  // Errors are ignored: a full socket wakes the peer as well, and poll() finds a dead peer.
   (void)::send(descriptor(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -1,5 +1,5 @@
-// The process at the other end of a ShmLane, as the kernel knows it by the lane's socket: whether it lives, its memory,
-// and how to wake it.
+// Peer is the process at the other end of a ShmLane, identified by the lane's socket: its liveness, its memory, and
+// wake-ups. Threads: the lane's.
 #pragma once
 
 #include <sys/types.h>
@@ -23,22 +23,22 @@ class Peer {
   explicit Peer(OwnedFd socket);
 
   int descriptor() const { return socket_.get(); }
-  pid_t pid() const { return pid_; }                 // in our namespace; 0: it has none there
-  const std::string& name() const { return name_; }  // of the lane, in messages: "rail shm: pid 12 to pid 34"
+  pid_t pid() const { return pid_; }                 // in this process's pid namespace; 0: none there
+  const std::string& name() const { return name_; }  // the lane's name in messages: "rail shm: pid 12 to pid 34"
   Status closed(bool inside_frame) const;            // Code::remote
 
-  // Asks the kernel whether its end was closed. Once gone, gone for good.
+  // Asks the kernel whether the peer closed its end. True: the peer is there. False is final.
   bool poll();
   bool gone() const { return gone_; }
-  // Takes the wake-ups that came off the socket.
+  // Reads and discards the wake-ups on the socket. May find the peer gone.
   void drain_wakeups();
-  // If it waits for any of `what` in `waits`: clears that, and wakes it. After the store it is about, seq_cst.
+  // Wakes the peer if `waits` has a bit of `what`, and clears `waits`. REQUIRES: a seq_cst store of the news before.
   void wake(std::atomic<std::uint32_t>& waits, std::uint32_t what);
 
-  // Reads its memory; bytes read (perhaps not all), or -errno.
+  // Reads the peer's memory. Returns the bytes read, possibly fewer than `bytes`, or -errno.
   ssize_t fetch(std::uint64_t address, std::byte* to, std::size_t bytes);
 
-  // The lane's. Calls of fetch() count as received, wake-ups as sent.
+  // The lane's metrics. fetch() counts as a received call, a wake-up as a sent call.
   const std::shared_ptr<LaneMetrics>& metrics() const { return metrics_; }
 
  private:

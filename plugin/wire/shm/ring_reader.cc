@@ -132,8 +132,9 @@ Status RingReader::take_offered(LaneHandler& handler, std::size_t budget, std::s
   return payload_arrived(handler, n);
 }
 
-// Bytes brought from where the slot says; 0: the peer is to make a copy first. They count only if the payload was still
-// there after they were read: the read-modify-write that says so is ordered between them and a withdrawal.
+// Returns the bytes fetched from the slot's address; 0: the peer must make a copy first. The bytes count only if the
+// slot has the same address after the read. This check is a read-modify-write, so it is ordered between the read and a
+// withdrawal.
 Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::byte* to, std::size_t bytes) {
   const std::size_t offset = size_ - rest_;
   for (int i = 0; i < kMovesMax; ++i) {
@@ -146,14 +147,15 @@ Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::byt
       RW_TRY(unreadable(slot, address, n < 0 ? int(-n) : EFAULT));
       continue;
     }
-    // A process that is gone closed its socket before its id, and so its memory, could be another's.
+    // A dead process closed its socket before another process could get its process id. So an open socket proves whose
+    // memory was read.
     if (!peer_.poll()) return peer_.closed(true);
     return std::size_t(n);
   }
   return malformed("payload that moved, times", kMovesMax, 1);
 }
 
-// The kernel's copy may become visible in any order.
+// Fetches to separate memory first, because the kernel's copy may become visible in any order.
 Result<std::size_t> RingReader::fetch_watched(std::atomic<std::uint64_t>& slot, std::size_t bytes) {
   RW_ASSIGN_OR_RETURN(const std::size_t n, fetch(slot, apart_.data(), std::min(bytes, kApartBytes)));
   ascending_copy(place_, apart_.data(), n);
@@ -184,7 +186,7 @@ Status RingReader::payload_arrived(LaneHandler& handler, std::size_t n) {
   return handler.consumed(header_);
 }
 
-// A writer that polls goes on; one that sleeps is woken when read() is over.
+// Lets a polling writer continue. read() wakes a sleeping writer at its end.
 void RingReader::announce_consumed() {
   announced_bytes_ = consumed_bytes_;
   shared_.consumed_bytes.store(consumed_bytes_, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
-// The receiving half of a ShmLane: takes records from the ring, and payload from there or from the peer's memory,
-// to the place that the session names: straight, unless somebody watches it (see Target).
+// The receiving half of a ShmLane: takes records from the ring, and copies payload from the ring or from the peer's
+// memory to the place that the session names. Fetched read_while_landing payload (see Target) first goes through
+// separate memory. Threads: the lane's.
 #pragma once
 
 #include <array>
@@ -16,31 +17,31 @@ namespace railweave::wire::shm {
 
 class RingReader {
  public:
-  // `shared` and `ring` are of the direction that the peer writes; `peer_waits` are its end's.
+  // `shared`, `ring`: the direction that the peer writes. `peer_waits`: the wake-up bits of the peer's end.
   RingReader(Direction& shared, const std::byte* ring, std::atomic<std::uint32_t>& peer_waits, Peer& peer,
              OneCopy one_copy);
 
-  // See Lane::read, but for the peer's end: a ring that is empty is merely blocked. After an error the same error
-  // again.
+  // See Lane::read, except for the peer's end: an empty ring only returns blocked. After an error each call returns
+  // the same error.
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes);
-  void withdraw(std::span<const std::byte> range);
+  void withdraw(std::span<const std::byte> range);  // see Lane::withdraw_target
 
-  // What read() has to do now. Good for sleeping by: seq_cst.
+  // True: read() has work now. The loads are seq_cst, so the caller may sleep if false.
   bool has_input() const;
   bool inside_frame() const { return rest_ > 0; }
   bool finished() const { return shared_.finished.load(std::memory_order_seq_cst) != 0; }
 
  private:
-  static constexpr std::size_t kFetchBytes = 1 * MiB;  // in one call
-  static constexpr std::size_t kApartBytes = 16 * KiB;
-  static constexpr std::size_t kAnnounceBytes = 16 * KiB;  // consumed before the writer is told, inside one read()
-  static constexpr int kMovesMax = 4;                      // of one payload in one call: withdrawn, gone
+  static constexpr std::size_t kFetchBytes = 1 * MiB;      // bytes of one fetch
+  static constexpr std::size_t kApartBytes = 16 * KiB;     // bytes of one fetch to apart_
+  static constexpr std::size_t kAnnounceBytes = 16 * KiB;  // bytes consumed between two announcements inside one read()
+  static constexpr int kMovesMax = 4;                      // attempts of one fetch: a withdrawal moves payload
 
-  // Learns whether the peer's memory can be read, once the peer has said where to try.
+  // Tests whether this end can read the peer's memory, once the peer has published the secret's address.
   void prove();
   Status take_record(LaneHandler& handler, std::uint64_t head, std::size_t& bytes);
   Status take_inline(LaneHandler& handler, std::uint64_t head, std::size_t budget, std::size_t& bytes);
-  // Sets `waiting` when the peer was asked for a copy and has not made it.
+  // Sets `waiting` if the peer was asked for a copy and has not made it yet.
   Status take_offered(LaneHandler& handler, std::size_t budget, std::size_t& bytes, bool& waiting);
   Result<std::size_t> fetch(std::atomic<std::uint64_t>& slot, std::byte* to, std::size_t bytes);
   Result<std::size_t> fetch_watched(std::atomic<std::uint64_t>& slot, std::size_t bytes);
@@ -55,22 +56,22 @@ class RingReader {
   std::atomic<std::uint32_t>& peer_waits_;
   Peer& peer_;
   const OneCopy one_copy_;
-  bool proving_;  // not known yet whether we can fetch
+  bool proving_;  // the test of the peer's memory is still to come
   bool can_fetch_ = false;
-  bool published_fetching_ = false;  // what the writer knows
+  bool published_fetching_ = false;  // as in shared_.fetching
   CopyChoice choice_;
 
-  Status failure_;        // first error; sticks
-  std::uint64_t at_ = 0;  // of the ring's bytes
+  Status failure_;        // the first error, kept
+  std::uint64_t at_ = 0;  // bytes of the ring taken since the lane began
   std::array<std::byte, kHeaderBytes> header_{};
-  bool offered_ = false;        // how the payload at hand comes
-  bool asked_ = false;          // for a copy of it
-  std::byte* place_ = nullptr;  // of its next byte; null: thrown away
-  std::size_t size_ = 0, rest_ = 0;
-  bool read_while_landing_ = false;                       // see Target
-  alignas(64) std::array<std::byte, kApartBytes> apart_;  // what is read_while_landing is fetched there first
-  std::uint64_t fetched_ = 0;                             // offers done with, ever
-  std::uint64_t consumed_bytes_ = 0, announced_bytes_ = 0;
+  bool offered_ = false;                                    // the current payload is offered, not inline
+  bool asked_ = false;                                      // the peer was asked for a copy of the current payload
+  std::byte* place_ = nullptr;                              // for the payload's next byte; null: discard
+  std::size_t size_ = 0, rest_ = 0;                         // bytes of the current payload: all, and those to come
+  bool read_while_landing_ = false;                         // see Target
+  alignas(64) std::array<std::byte, kApartBytes> apart_;    // read_while_landing payload is fetched here first
+  std::uint64_t fetched_ = 0;                               // offers completed since the lane began
+  std::uint64_t consumed_bytes_ = 0, announced_bytes_ = 0;  // headers and payload, since the lane began
   LaneCounters& received_;
 };
 

@@ -52,7 +52,7 @@ Result<Moved> RingWriter::write(LaneHandler& handler) {
   if (written_ > written_before) release(handler);
   if (finishing_ && idle()) finish_writing();
   if (head_ == head_before) return moved;
-  shared_.head.store(head_, std::memory_order_seq_cst);  // once more, for the order that wake() relies on
+  shared_.head.store(head_, std::memory_order_seq_cst);  // repeated as seq_cst, which wake() requires
   peer_.wake(peer_waits_, kForInput);
   return moved;
 }
@@ -82,7 +82,7 @@ void RingWriter::publish(std::size_t bytes) {
   shared_.head.store(head_, std::memory_order_release);
 }
 
-// The record's start; an offered frame is then whole.
+// Puts the record's start into the ring, which completes an offered frame. False: no room for the record or the offer.
 Result<bool> RingWriter::begin(std::size_t& bytes) {
   const std::span<const std::byte> payload = frames_[at(written_)].payload;
   const bool offer =
@@ -107,7 +107,7 @@ Result<bool> RingWriter::begin(std::size_t& bytes) {
   if (offer || payload.empty() || free < kRecordStartBytes + payload.size()) {
     publish(kRecordStartBytes);
   } else {
-    head_ += kRecordStartBytes;  // published with the payload, which fits
+    head_ += kRecordStartBytes;  // published together with the payload, which fits
   }
   return true;
 }
@@ -183,7 +183,7 @@ void RingWriter::for_each_offer(const F& f) {
   }
 }
 
-// Payload of a frame, from here on in memory of ours.
+// Copies a frame's payload into memory of the lane, and returns the address of the copy.
 const std::byte* RingWriter::keep(std::uint64_t frame) {
   std::span<const std::byte>& payload = frames_[at(frame)].payload;
   auto kept = std::make_unique_for_overwrite<std::byte[]>(payload.size());
@@ -193,7 +193,7 @@ const std::byte* RingWriter::keep(std::uint64_t frame) {
   return payload.data();
 }
 
-// What the reader copied before it sees the new address is not counted: it copies that again (docs/internals/shm.md).
+// The reader discards bytes fetched before it sees the new address, and fetches them again (docs/internals/shm.md).
 void RingWriter::withdraw(std::span<const std::byte> range) {
   for_each_offer([&](std::uint64_t i, std::atomic<std::uint64_t>& slot) {
     if (!overlap(frames_[at(i)].payload, range)) return;

@@ -1,5 +1,5 @@
-// The memory that two ShmLanes share: a memfd that can neither shrink nor grow, mapped.
-// Threads: as for a value. Life: the mapping lasts as long as this object, whatever the peer does.
+// SharedObject maps the memory that two ShmLanes share: a memfd that can neither shrink nor grow.
+// Threads: as for a value. Lifetime: the mapping lasts as long as this object, whatever the peer does.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace railweave::wire::shm {
 
 class SharedObject {
  public:
-  SharedObject() = default;  // none
-  // A new one, zeroed. Errors: exhausted (no memory or descriptors), system.
+  SharedObject() = default;  // holds no memory
+  // Creates an object, zeroed. Errors: exhausted (no memory or descriptors), system.
   static Result<SharedObject> make();
-  // One that came from a peer. Errors: Code::remote when its size or its seals are not what they must be; system.
+  // Maps an object that came from a peer. Errors: Code::remote if its size or seals are wrong; exhausted, system.
   static Result<SharedObject> adopt(OwnedFd fd);
 
   SharedObject(SharedObject&& other) noexcept;
@@ -23,11 +23,11 @@ class SharedObject {
   ~SharedObject();
 
   explicit operator bool() const { return base_ != nullptr; }
-  int fd() const { return fd_.get(); }  // to be passed on; -1 once closed
-  void close_fd() { fd_.reset(); }      // the mapping stays
-  // 0: from who made it, 1: to it.
+  int fd() const { return fd_.get(); }  // to pass to the peer; -1 once closed
+  void close_fd() { fd_.reset(); }      // closes the descriptor; the mapping stays
+  // `index`: 0: written by the maker of the object, 1: written by its peer.
   Direction& direction(int index) const;
-  // kRingBytes, and the same once more behind them.
+  // The ring of direction `index`, kRingBytes mapped twice in a row.
   std::byte* ring(int index) const;
 
  private:

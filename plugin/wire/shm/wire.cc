@@ -14,7 +14,7 @@ namespace {
 
 class PendingShmLane final : public PendingLane {
  public:
-  // The dialler's: `made` is the object that it offers. The acceptor's: empty until the offer is heard.
+  // `made`: the object that the dialler offers. Empty at the acceptor, where complete() takes the offered object.
   PendingShmLane(ShmLane::End end, shm::SharedObject made) : end_(end), object_(std::move(made)) {}
 
   Result<Offer> offer() override {

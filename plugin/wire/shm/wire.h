@@ -1,5 +1,5 @@
-// Shared memory as a wire within a host (wire/port.h): the dialler offers the descriptor of a shared object, and the
-// bootstrap stays open beside the lane, so that each end sees the other's death (docs/internals/shm.md).
+// The shm wire, shared memory within a host (wire/port.h). The dialler offers the descriptor of a shared object. The
+// bootstrap stays open beside the lane, so that each end detects the death of the other (docs/internals/shm.md).
 #pragma once
 
 #include "wire/port.h"

@@ -13,9 +13,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kResendLeast = 200ms;  // as Linux' timer for sending again
+constexpr Nanos kResendLeast = 200ms;  // Linux's minimal retransmission timeout
 constexpr Nanos kIdleProbe = 1s;
-constexpr Nanos kLateLeast = 100ms, kSilentLeast = 300ms;  // as LaneAcks's. Nothing is lost by chance here
+constexpr Nanos kLateLeast = 100ms, kSilentLeast = 300ms;  // as in LaneAcks; here no packet is lost by chance
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Result<Moved> SimLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   SimEnd& end = connection_->end(end_);
   auto moved = end.receiving.read(handler, budget_bytes);
   if (!moved.ok() || !moved->blocked || (end.lost.ok() && !end.receiving.ended())) return moved;
-  if (moved->bytes > 0) return Moved{moved->bytes, false};  // the error is for the next call
+  if (moved->bytes > 0) return Moved{moved->bytes, false};  // the next call returns the error
   if (!end.lost.ok()) return end.lost;
   return Status(
       Code::remote, Scope::lane,
@@ -49,7 +49,7 @@ Result<Moved> SimLane::read(LaneHandler& handler, std::size_t budget_bytes) {
 Result<Moved> SimLane::write(LaneHandler& handler) {
   metrics_->sent.calls.add();
   SimEnd& end = connection_->end(end_);
-  if (!end.lost.ok()) return Moved{0, true};  // read() tells why
+  if (!end.lost.ok()) return Moved{0, true};  // read() returns the cause
   return end.sending.write(handler);
 }
 
@@ -87,7 +87,7 @@ LaneHealth SimLane::health() {
 AckStatus SimLane::ack_status() {
   const SimEnd& end = connection_->end(end_);
   const TimePoint now = connection_->now();
-  // While anything is unanswered TCP sends that again, and asks nothing else.
+  // While bytes are unacknowledged, TCP retransmits them and sends no probe.
   const bool shut_out = end.out.is_shut_out() && !end.out.is_owed(),
              idle = !end.out.is_owed() && now - end.heard_at >= kIdleProbe;
   if ((shut_out || idle) && end.lost.ok() && now - probed_at_ >= (shut_out ? kResendLeast : kIdleProbe)) {

@@ -1,9 +1,9 @@
-// One end of a simulated lane. Keeps Lane's contract; see network.h for how to get one.
+// SimLane is one end of a simulated lane, with Lane's contract. SimNetwork::connect() (network.h) makes pairs of lanes.
 //
-// Bytes arrive in pieces of random size, with pauses between them. When the link is cut, read() gives out what had
-// arrived and then the error. Destroying a lane with unread input resets the connection, as TCP does. A lane that is
-// destroyed before it has ended is gone at once: in virtual time nobody waits.
-// The handler is called from read() and write() only; on_ready from SimNetwork::step() only.
+// Bytes arrive in pieces of random size, with pauses between them. After a cut of the link, read() first returns the
+// bytes that had arrived, then the error. Destroying a lane with unread input resets the connection, as TCP does. A
+// lane destroyed before it has ended is gone at once, because a destructor cannot wait in virtual time.
+// Threads: the network's. read() and write() alone call the handler; SimNetwork::step() alone calls on_ready.
 #pragma once
 
 #include <functional>
@@ -21,11 +21,11 @@ class SimLane final : public Lane {
   SimLane(std::shared_ptr<SimConnection> connection, int end);
   ~SimLane() override;
 
-  // Something changed for this lane: input, the end or loss of the lane, room to write. Then read()
-  // until blocked and write(). May destroy this lane or others.
+  // Called after a change: input, acknowledgements, the end or loss of the lane, room to write. The callee should call
+  // read() until blocked, then write(). It may destroy this lane or others.
   std::function<void(Lane&)> on_ready;
 
-  // What the lane runs over, of two the one at its end: cut(), silence(), set_rate().
+  // The lane's link; of two links the one at this end. For cut(), silence() and set_rate().
   SimLink& link() const;
 
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
@@ -36,12 +36,12 @@ class SimLane final : public Lane {
   bool withdraw_payload(std::span<const std::byte> range) override;
   void withdraw_target(std::span<const std::byte> range) override;
   LaneHealth health() override;
-  // Every call may send a probe to the peer's kernel: of a shut window, and of an idle lane once a second.
+  // May send a probe to the peer's kernel: for a closed window every 200 ms, on an idle lane once a second.
   AckStatus ack_status() override;
-  // read() would give something or tell an error, or a frame is partly written. Else on_ready was of acknowledgements
-  // only.
+  // True: read() would return bytes or an error, or a taken frame waits to be written. False: on_ready announced
+  // acknowledgements only.
   bool has_news() const;
-  // `what` happens at the other end, one delay later, or when the way there is open: a word before the first frame.
+  // Runs `what` at the other end one delay later, or once silent links resume: a message before the first frame.
   void send_word(std::function<void()> what);
   const std::shared_ptr<LaneMetrics>& metrics() const override { return metrics_; }
   Status finish_writing() override;
@@ -51,9 +51,9 @@ class SimLane final : public Lane {
   const std::shared_ptr<SimConnection> connection_;
   const int end_;
   const std::shared_ptr<LaneMetrics> metrics_;
-  TimePoint probed_at_{}, owes_since_{};
-  TimePoint ended_at_{};  // once end() was called
-  bool owed_ = false;
+  TimePoint probed_at_{}, owes_since_{};  // the last probe; the first ack_status() that found an answer owed
+  TimePoint ended_at_{};                  // when the lane has ended; TimePoint{}: end() was not called
+  bool owed_ = false;                     // the last ack_status() found an answer owed
 };
 
 }  // namespace railweave::wire

@@ -1,6 +1,6 @@
-// A link of the simulated network: a rate, a queue and a delay each way, and the ways in which it can go wrong. A lane
-// runs over one link, from end to end; or over two, one at either end (a rail of each host): out by its sender's, in by
-// its receiver's.
+// SimLink is a link of the simulated network, with a rate, a queue and a delay in each direction, and with failures. A
+// lane runs over one link from end to end, or over two, one at each end (a rail of each host). With two links, bytes
+// leave by the sender's link and arrive by the receiver's. Threads: the network's.
 #pragma once
 
 #include <array>
@@ -21,16 +21,16 @@ class SimPipe;
 class SimConnection;
 
 struct LinkSpec {
-  std::string name = "sim";                           // of the rail, at both ends
-  Rate rate = Rate::from_megabits(10'000);            // each way
+  std::string name = "sim";                           // the rail's name, at both ends
+  Rate rate = Rate::from_megabits(10'000);            // in each direction
   Nanos delay = std::chrono::microseconds(20);        // one way, without queue and transmission
-  std::size_t queue_bytes = 256 * KiB;                // that wait in the link for transmission, each way
-  std::size_t send_buffer_bytes = 1 * MiB;            // per lane and direction: written and not acknowledged
-  std::size_t receive_buffer_bytes = 1 * MiB;         // per lane and direction: arrived and not read
-  std::size_t piece_bytes = 16 * KiB;                 // bytes travel in pieces of 1 to this many, drawn at random
-  double pause_probability = 0.01;                    // that a piece, and all behind it on its lane, comes late ...
-  Nanos pause_most = std::chrono::microseconds(200);  // ... by up to this
-  // a lane takes up to this, drawn at random, from end() until it has ended
+  std::size_t queue_bytes = 256 * KiB;                // bytes waiting for transmission, in each direction
+  std::size_t send_buffer_bytes = 1 * MiB;            // written and not acknowledged, per lane and direction
+  std::size_t receive_buffer_bytes = 1 * MiB;         // arrived and not read, per lane and direction
+  std::size_t piece_bytes = 16 * KiB;                 // bytes travel in pieces of 1 to this size, drawn at random
+  double pause_probability = 0.01;                    // that a piece arrives late, and delays the lane's next pieces
+  Nanos pause_most = std::chrono::microseconds(200);  // the longest such delay
+  // longest time from end() until a lane has ended, drawn at random; 0: ends at once
   Nanos ending_most{0};
 };
 
@@ -40,35 +40,38 @@ class SimLink {
 
   const LinkSpec& spec() const { return spec_; }
 
-  // From now on, both ways: what is left of a piece under transmission, too. REQUIRES: rate > 0.
+  // Sets the rate of both directions at once, also for the rest of a piece under transmission. REQUIRES: rate > 0.
   void set_rate(Rate rate);
 
-  // Down, and both ends see it at once: every lane is lost; what had arrived can still be read, the rest is gone.
+  // Takes the link down and loses every lane; both ends see the loss at once. Arrived bytes can still be read; all
+  // others are lost.
   void cut();
-  // A cut link carries new lanes again.
+  // Lets a cut link carry new lanes again.
   void restore() { cut_ = false; }
   bool is_cut() const { return cut_; }
 
-  // Nothing arrives any more, acknowledgements neither, and nobody is told. `direction`: 0 from the first end of a
-  // lane, or out of the host whose rail this is; 1 the other way.
+  // Holds back all arrivals, acknowledgements included, without an error at either end. `direction`: 0: from the first
+  // end of a lane, or out of the host that has this rail; 1: the other direction.
   void silence(int direction) { directions_[std::size_t(direction)].silent = true; }
   void silence() { silence(0), silence(1); }
-  // All that was held back arrives now, in order: at lanes that still exist. Others answer with a reset.
+  // Delivers all that was held back, in order, to lanes that still exist. Destroyed lanes answer with a reset.
   void resume(int direction);
   void resume() { resume(0), resume(1); }
-  // From now on words and acknowledgements pass and data does not, as where packets above some size are lost; of a lane
-  // that lost some no more arrives, whatever becomes of the link.
+  // Loses data from now on, as a path that drops large packets. Acknowledgements and SimLane::send_word() still pass. A
+  // lane that lost data in one direction receives no more in this direction, even after lose_data(false).
   void lose_data(bool lose) { loses_data_ = lose; }
   bool loses_data() const { return loses_data_; }
   bool is_silent(int direction) const { return directions_[std::size_t(direction)].silent; }
   bool is_silent() const { return is_silent(0) || is_silent(1); }
 
-  // --- for pipes and connections
+  // --- called by pipes and connections
   void add(std::weak_ptr<SimConnection> connection);
-  // The pipe has something to send in `direction`: the link takes pieces from such pipes in turn while it has room.
+  // Registers a pipe with bytes to send in `direction`. The link takes pieces from these pipes in turn while its queue
+  // has room.
   void wait(int direction, std::weak_ptr<SimPipe> pipe);
+  // Queues a piece, and calls `transmitted` at the end of its transmission.
   void put(int direction, std::size_t bytes, std::function<void()> transmitted);
-  // `what` gets through now, or when the link is no longer silent, or never.
+  // Runs `what` now, when a silent link resumes, or never if the link is or will be cut.
   void deliver(int direction, std::function<void()> what);
   bool is_open(int direction) const { return !cut_ && !is_silent(direction); }
 
@@ -80,11 +83,11 @@ class SimLink {
   struct Direction {
     std::deque<Item> queue;  // front: under transmission
     std::size_t queued_bytes = 0;
-    double left_bytes = 0;    // of the front, at ...
-    TimePoint left_at;        // ... this time
-    std::uint64_t timed = 0;  // ends of transmission foreseen: the last one holds
+    double left_bytes = 0;  // bytes of the front not transmitted at `left_at`
+    TimePoint left_at;
+    std::uint64_t timed = 0;  // ends of transmission scheduled so far; only the last one counts
     std::deque<std::weak_ptr<SimPipe>> waiting;
-    std::deque<std::function<void()>> held;  // while silent
+    std::deque<std::function<void()>> held;  // deliveries held back while silent
     bool silent = false;
   };
 

@@ -31,7 +31,7 @@ void SimNetwork::at(TimePoint when, std::function<void()> what) {
 bool SimNetwork::step() {
   if (events_.empty()) return false;
   now_ = events_.top().when;
-  const auto what = std::move(const_cast<Event&>(events_.top()).what);  // moved out before pop: the key stays
+  const auto what = std::move(const_cast<Event&>(events_.top()).what);  // pop() needs the key only
   events_.pop();
   what();
   return true;

@@ -1,12 +1,13 @@
-// A network in virtual time: one thread, one clock, one event queue, one seed. The same calls give the same run,
-// always.
+// SimNetwork is a network in virtual time: one clock, one event queue, one seed. The same calls always give the same
+// run.
 //
 //   SimNetwork net(seed);
 //   auto [a, b] = net.connect(LinkSpec{.rate = Rate::from_megabits(1000)});
 //   a->on_ready = [&](Lane& lane) { ... lane.read(handler, budget); lane.write(handler); ... };
 //   net.run_until(net.now() + std::chrono::seconds(1));
 //
-// The network outlives its lanes and links. Nothing here blocks, and nothing happens outside step() and run_until().
+// Lifetime: the network owns its links, and must outlive its lanes.
+// Threads: one. No call blocks. Events run inside step(), run_until() and run_while_not() only.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +30,23 @@ class SimNetwork {
   SimNetwork(const SimNetwork&) = delete;
   SimNetwork& operator=(const SimNetwork&) = delete;
 
-  TimePoint now() const { return now_; }  // starts at one second: TimePoint{} is never now
+  TimePoint now() const { return now_; }  // starts at one second, so TimePoint{} is never now
 
-  // A link and what it carries: several lanes on one link share its rate and its fate.
+  // Add a link, and connect a pair of lanes over it. Lanes on one link share its rate and its failures.
   SimLink& add_link(const LinkSpec& spec);
   std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(SimLink& link);
-  // Over two links: `first` at the first lane's end, `second` at the other's.
+  // Connects over two links: `first` at the first lane's end, `second` at the other end.
   std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(SimLink& first, SimLink& second);
-  // The same over a link of its own: (*first).link() to trouble it.
+  // Connects over a new link, which the lanes' link() returns.
   std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(const LinkSpec& spec);
 
-  // Calls `what` then; events of one time in the order in which they were added. Times gone by mean now.
+  // Calls `what` at `when`; a time in the past means now. Events of one time run in the order of their addition.
   void at(TimePoint when, std::function<void()> what);
   void after(Nanos delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
 
-  bool step();                    // runs the next event; false: there is none
-  void run_until(TimePoint end);  // all events up to and including `end`; then it is `end`
-  // Until `done`; false: `limit` was reached, or nothing more will ever happen.
+  bool step();                    // runs the next event; false: no event is left
+  void run_until(TimePoint end);  // runs all events up to and including `end`; then now() is `end`
+  // Runs events until `done`. False: the next event is after `limit`, or no event is left.
   bool run_while_not(const std::function<bool()>& done, TimePoint limit);
 
   std::uint64_t random() { return random_(); }
@@ -55,17 +56,17 @@ class SimNetwork {
  private:
   struct Event {
     TimePoint when;
-    std::uint64_t number;  // of adding: ties are served in this order
+    std::uint64_t number;  // events with equal `when` run in this order
     std::function<void()> what;
     bool operator<(const Event& other) const {
-      return when != other.when ? when > other.when : number > other.number;  // a max-heap gives the earliest
+      return when != other.when ? when > other.when : number > other.number;  // reversed, for a max-heap
     }
   };
 
   TimePoint now_{std::chrono::seconds(1)};
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<SimLink>> links_;
-  std::uint64_t lanes_ = 0;  // pairs ever
+  std::uint64_t lanes_ = 0;  // pairs connected so far
   std::priority_queue<Event> events_;
   std::uint64_t events_added_ = 0;
 };

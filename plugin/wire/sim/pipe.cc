@@ -12,11 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kPieceTimeMost = 20ms;
-constexpr Nanos kTailProbe = 20ms;  // and two round trips, about: then TCP sends the last packet again
+constexpr Nanos kPieceTimeMost = 20ms;  // transmission time of a piece
+constexpr Nanos kTailProbe = 20ms;      // after this and two round trips, about, TCP retransmits the last packet
 constexpr std::size_t kPieceBytesLeast = 200;
 
-// Bytes need room in the receiver's buffer.
+// Returns whether this cargo needs room in the receiver's buffer.
 bool is_buffered(CargoKind kind) { return kind == CargoKind::stream; }
 
 }  // namespace
@@ -64,7 +64,7 @@ void SimPipe::kick() {
 void SimPipe::send_piece() {
   if (!can_send()) return;
   Cargo& cargo = cargo_.front();
-  // A piece on a link that crawls takes no longer than packets do, or all behind it would seem silent.
+  // On a slow link, pieces are as small as packets, or a lane behind a long piece would seem silent.
   const auto piece_most =
       std::min(link_.spec().piece_bytes, std::size_t(link_.spec().rate.bytes_in(kPieceTimeMost)) + kPieceBytesLeast);
   std::size_t n = std::min<std::size_t>(cargo.bytes.size(), 1 + net_.random_below(piece_most));
@@ -108,7 +108,7 @@ void SimPipe::acknowledged(const SimPiece& piece) {
   owed_since_ = net_.now();
   connection_.heard(direction_);
   const Nanos rtt = net_.now() - piece.sent_at;
-  const bool sent_again = rtt >= kTailProbe + 2 * smoothed_rtt_;  // tells TCP nothing
+  const bool sent_again = rtt >= kTailProbe + 2 * smoothed_rtt_;  // gives TCP no round-trip sample
   if (!sent_again) smoothed_rtt_ = smoothed_rtt_ == Nanos(0) ? rtt : smoothed_rtt_ + (rtt - smoothed_rtt_) / 8;
   if (min_rtt_ == Nanos(0) || rtt < min_rtt_) min_rtt_ = rtt;
   connection_.acknowledged(direction_);

@@ -1,4 +1,4 @@
-// The receiving half of a simulated lane: what has arrived, and how the session gets it.
+// The receiving half of a simulated lane: stores arrived bytes, and passes them to the handler. Threads: the network's.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace railweave::wire {
 
-// Bytes in order of arrival.
+// A queue of bytes in order of arrival.
 class ByteQueue {
  public:
   void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
@@ -28,17 +28,17 @@ class ByteQueue {
 
 class SimReceiving {
  public:
-  // So much of the receive buffer is free again. Set before the first byte arrives.
+  // Called when `bytes` of the receive buffer are free again. Set before the first byte arrives.
   std::function<void(std::size_t bytes)> was_read;
 
   void arrived(const SimPiece& piece);
-  // As Lane::read, but blocked where an error may have to be told: the lane knows.
+  // See Lane::read, except for the lane's end and loss: an empty buffer only returns blocked. SimLane adds the error.
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes);
-  void withdraw(std::span<const std::byte> range);
+  void withdraw(std::span<const std::byte> range);  // see Lane::withdraw_target
 
   bool ended() const { return ended_; }  // the peer's end of input has arrived
   bool inside_frame() const { return header_have_ > 0; }
-  bool unread() const { return !stream_.empty(); }
+  bool unread() const { return !stream_.empty(); }  // arrived bytes wait for read()
 
   LaneCounters* counters = nullptr;  // the lane's; set before the first read()
 
@@ -49,15 +49,15 @@ class SimReceiving {
   Status payload_arrived(LaneHandler& handler, std::size_t n);
   bool in_payload() const { return header_have_ == kHeaderBytes; }
 
-  Status failure_;  // of the handler; sticks
+  Status failure_;  // the handler's first error, kept
   bool ended_ = false;
 
   ByteQueue stream_;
   std::array<std::byte, kHeaderBytes> header_{};
   std::size_t header_have_ = 0;
-  std::byte* place_ = nullptr;  // of the next byte; null: thrown away
-  std::size_t rest_ = 0;
-  std::size_t read_ = 0;  // by this read(): was_read is told at its end
+  std::byte* place_ = nullptr;  // for the payload's next byte; null: discard
+  std::size_t rest_ = 0;        // bytes of payload to come
+  std::size_t read_ = 0;        // bytes taken by this read(), which passes them to was_read at its end
 };
 
 }  // namespace railweave::wire

@@ -54,7 +54,7 @@ bool SimSending::take(LaneHandler& handler) {
   return n > 0;
 }
 
-// Copies into the send buffer what there is room for of the oldest frame.
+// Copies the oldest frame into the send buffer as far as there is room, and returns the bytes copied.
 std::size_t SimSending::copy_front(LaneHandler& handler) {
   Taken& t = taken_.front();
   const std::size_t header = std::min(room(), kHeaderBytes - t.header_sent);

@@ -1,4 +1,5 @@
-// The sending half of a simulated lane. Bytes are copied, as a kernel does, and a frame is released when the last is.
+// The sending half of a simulated lane. Copies bytes, as a kernel does, and releases a frame with its last byte.
+// Threads: the network's.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,14 @@ class SimSending {
  public:
   SimSending(SimPipe& pipe, std::size_t buffer_bytes) : pipe_(pipe), buffer_bytes_(buffer_bytes) {}
 
-  Moved write(LaneHandler& handler);
-  void withdraw(std::span<const std::byte> range);
-  void finish();
-  // The lane is destroyed: memory of the caller is not looked at again, what was copied still goes.
+  Moved write(LaneHandler& handler);                // see Lane::write
+  void withdraw(std::span<const std::byte> range);  // see Lane::withdraw_payload
+  void finish();                                    // see Lane::finish_writing
+  // For a destroyed lane: sends the copied bytes, and never reads the caller's memory again.
   void abandon();
 
   bool at_frame_boundary() const { return taken_.empty(); }
-  // Taken, and not with the pipe.
+  // Bytes taken from the handler and not passed to the pipe.
   std::size_t waiting_bytes() const { return waiting_bytes_ + copied_.size(); }
 
   LaneCounters* counters = nullptr;  // the lane's; set before the first write()
@@ -33,10 +34,10 @@ class SimSending {
   struct Taken {  // a frame on its way into the send buffer
     OutFrame frame;
     std::size_t header_sent = 0;
-    std::unique_ptr<std::byte[]> own;  // payload, once withdrawn
+    std::unique_ptr<std::byte[]> own;  // the lane's copy of withdrawn payload
   };
 
-  std::size_t room() const;
+  std::size_t room() const;  // free bytes of the send buffer
   bool take(LaneHandler& handler);
   std::size_t copy_front(LaneHandler& handler);
   void put_copied();
@@ -45,8 +46,8 @@ class SimSending {
   SimPipe& pipe_;
   const std::size_t buffer_bytes_;
   std::deque<Taken> taken_;
-  std::size_t waiting_bytes_ = 0;
-  std::vector<std::byte> copied_;  // by this write(), which puts all of it at its end
+  std::size_t waiting_bytes_ = 0;  // of taken_, not copied; headers included
+  std::vector<std::byte> copied_;  // bytes copied by this write(), which passes them to the pipe at its end
   bool finishing_ = false, ended_ = false;
 };
 

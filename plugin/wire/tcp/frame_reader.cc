@@ -76,7 +76,7 @@ Status FrameReader::receive(LaneHandler& handler, std::size_t budget, std::size_
   assert(ahead_bytes() == 0);
   iovec iov[kScratchPieces + 1];
   int pieces = 0;
-  std::size_t payload = 0;  // how much of it this call may bring
+  std::size_t payload = 0;  // bytes of payload that this call may bring
   if (in_payload() && place_ && !read_while_landing_) {
     payload = std::min(rest_, budget);
     iov[pieces++] = {place_, payload};

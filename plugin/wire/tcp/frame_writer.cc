@@ -32,7 +32,7 @@ Result<Moved> FrameWriter::write(LaneHandler& handler) {
     if (idle()) take(handler);
     if (idle()) {
       if (finishing_) RW_TRY(shut());
-      // Nothing to write is not blocked, unless there is no room to take because the kernel holds all.
+      // Without a frame to write, write() is not blocked, unless the kernel still holds every slot of the ring.
       moved.blocked = taken_ - released_ == frames_.size();
       return moved;
     }
@@ -70,7 +70,7 @@ bool FrameWriter::wants_zerocopy(const OutFrame& frame) const {
   return zerocopy_ && zerocopy_->worthwhile() && frame.payload.size() >= zerocopy_threshold_;
 }
 
-// A frame that goes with zero-copy goes alone: its notice is then its own.
+// A zero-copy frame is sent alone, so that its notice covers no other frame.
 FrameWriter::Gathered FrameWriter::gather(std::span<iovec, 2 * kBatch> iov) {
   Gathered g;
   std::uint64_t i = written_;
@@ -107,7 +107,7 @@ ssize_t FrameWriter::send(std::span<iovec, 2 * kBatch> iov, Gathered& gathered) 
       return n;
     }
     if (errno == ENOBUFS && gathered.zerocopy) {
-      gathered.zerocopy = false;  // the socket's allowance of notices (net.core.optmem_max) is used up: copy this one
+      gathered.zerocopy = false;  // the socket's limit for notices (net.core.optmem_max) is reached: copy this frame
     } else if (errno != EINTR) {
       return n;
     }

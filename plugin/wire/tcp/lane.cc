@@ -1,7 +1,7 @@
 #include "wire/tcp/lane.h"
 
 #include <linux/sockios.h>
-#include <linux/tcp.h>  // the kernel's tcp_info: libc's lacks min_rtt
+#include <linux/tcp.h>  // the kernel's tcp_info; libc's lacks min_rtt
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -17,11 +17,11 @@
 namespace railweave::wire {
 namespace {
 
-constexpr Nanos kLetGoMost = std::chrono::milliseconds(100);  // queues below TCP are shorter, unless they stand still
+constexpr Nanos kLetGoMost = std::chrono::milliseconds(100);  // queues below TCP drain faster, unless they are stuck
 constexpr Nanos kNoticePoll = std::chrono::microseconds(100);
 constexpr Nanos kRoundTripEvery = std::chrono::milliseconds(4);
-constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
-constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
+constexpr Nanos kUnsentTime = std::chrono::microseconds(200);       // at the rail's speed
+constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;  // bytes
 
 bool ask_tcp_info(int fd, tcp_info& info) {
   socklen_t size = sizeof info;
@@ -44,19 +44,19 @@ TcpLane::TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options
     : socket_(std::move(socket), std::move(rail), std::move(tls)),
       reader_(socket_),
       writer_(socket_, socket_.tls ? 0 : options.zerocopy_threshold_bytes) {
-  (void)socket_.opened();  // a dialler's first flight leaves at once
+  (void)socket_.opened();  // sends a dialler's ClientHello at once
   if (options.rate_hint.bytes_per_s <= 0) return;
   const int unsent = int(std::clamp(options.rate_hint.bytes_in(kUnsentTime), kUnsentLeast, kUnsentMost));
-  (void)::setsockopt(descriptor(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);  // a help, not a need
+  (void)::setsockopt(descriptor(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);  // errors are harmless
 }
 
-// Not by poll(): it answers for the reset at once.
+// Sleeps instead of calling poll(), which would return at once because of the reset.
 TcpLane::~TcpLane() {
   while (!end()) std::this_thread::sleep_for(kNoticePoll);
 }
 
-// The kernel would go on sending from memory that is about to be reused. A reset makes it let go of what waits to be
-// sent, but not of packets in its queues, which leave before the reset does.
+// Without a reset the kernel would keep sending from memory that is about to be reused. The reset makes the kernel
+// release unsent data, but not packets in its queues, which leave before the reset.
 bool TcpLane::end() {
   if (!writer_.notices_owed()) return true;
   if (ended_by_ == TimePoint{}) {
@@ -72,7 +72,7 @@ bool TcpLane::end() {
 Result<Moved> TcpLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   writer_.reap(handler);
   auto moved = reader_.read(handler, budget_bytes);
-  // A reset that write() met looks like a plain end of input here: its cause is the better word.
+  // A reset that write() met looks like an orderly end of input here. The error of write() names the cause.
   const bool out_of_input = moved.ok() ? moved->blocked && moved->bytes == 0 : reader_.at_end();
   if (out_of_input && !write_failure_.ok()) moved = write_failure_;
   if (!moved.ok()) why_ended_ = lane_end_of(moved.status().system_errno());
@@ -134,11 +134,11 @@ void TcpLane::refresh_round_trip() {
   metrics.min_rtt_ns.set(std::uint64_t(min_rtt_.count()));
 }
 
-// A handshake that waits for the peer must not be woken by room in the socket.
+// Room in the socket must not wake a handshake that waits for the peer.
 short TcpLane::prepare_to_wait(bool writing) {
   const TlsStream* const tls = socket_.tls.get();
   if (!tls) return Lane::prepare_to_wait(writing);
-  if (tls->failure()) return 0;  // read() says so
+  if (tls->failure()) return 0;  // read() returns the error
   return short(POLLIN | (tls->pending() || (writing && tls->open()) ? POLLOUT : 0));
 }
 

@@ -1,13 +1,14 @@
 // A lane over one TCP connection.
 //
-// Life: takes a socket that is connected, non-blocking and past the handshake. The destructor closes at once; if unread
-// input lies in the kernel then, the kernel resets the connection and throws away what the peer has not read yet. So
-// who ends in peace calls finish_writing() and read() until the peer's end is seen, and then destroys the lane. Errors:
-// when the connection breaks, read() first gives out all that the kernel still holds, then the error. write() does not
-// report a broken connection itself: it says blocked, and read() reports; so nothing the peer said is lost. Polling:
-// level-triggered. A read() that was not blocked may have left bytes in the lane's own buffer, which the descriptor
-// does not show: call it again. EPOLLERR may mean a zero-copy notice: read() and write() both take it. Threads: as
-// wire.h says.
+// Lifetime: takes a socket that is connected, non-blocking and past the handshake. The destructor closes the socket,
+// after 0.1 s at most with zero-copy. If the kernel then holds unread input, it resets the connection and discards
+// bytes that the peer has not read. For an orderly end call finish_writing(), call read() until the peer's end, then
+// destroy the lane.
+// Errors: after the connection broke, read() first returns all bytes that the kernel still holds, then the error.
+// write() returns blocked instead of the error, so that no byte of the peer is lost.
+// Polling: level-triggered. After a read() that was not blocked call read() again: the lane's own buffer may hold
+// bytes, which the descriptor does not show. EPOLLERR may mean a zero-copy notice, which read() and write() take.
+// Threads: as wire.h says.
 #pragma once
 
 #include <memory>
@@ -25,14 +26,14 @@
 namespace railweave::wire {
 
 struct TcpLaneOptions {
-  std::size_t zerocopy_threshold_bytes = 0;  // payload of at least this goes with MSG_ZEROCOPY; 0: never
-  Rate rate_hint;                            // the rail's speed: bounds unsent bytes (TCP_NOTSENT_LOWAT) to about
-                                             // 200 us of it, at least 128 KiB; zero: the kernel's default
+  std::size_t zerocopy_threshold_bytes = 0;  // payload of at least this size is sent with MSG_ZEROCOPY; 0: never
+  Rate rate_hint;                            // the rail's speed. Bounds unsent bytes (TCP_NOTSENT_LOWAT) to those of
+                                             // 200 us, from 128 KiB to 16 MiB; zero: the kernel's default
 };
 
 class TcpLane final : public Lane {
  public:
-  // `tls`: encrypts all of it; its handshake comes first. Null: none does.
+  // `rail`: the rail's name, for messages and metrics. `tls`: encrypts all bytes, after its handshake; null: in clear.
   TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options = {},
           std::unique_ptr<TlsStream> tls = nullptr);
   ~TcpLane() override;
@@ -40,17 +41,17 @@ class TcpLane final : public Lane {
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
   LaneEnd why_ended() const override { return why_ended_; }
-  // Where the kernel holds pages (zero-copy): resets the connection, and has ended when the kernel let go, or 0.1 s
-  // later.
+  // If the kernel holds pages (zero-copy): resets the connection. The lane has ended when the kernel released the
+  // pages, and after 0.1 s in any case.
   bool end() override;
   bool at_frame_boundary() const override { return writer_.idle() && socket_.settled(); }
   bool withdraw_payload(std::span<const std::byte> range) override { return writer_.withdraw(range); }
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
-  // One short system call, none while nothing is outstanding; and TCP_INFO, at most every few milliseconds.
+  // Costs one short system call, none while no bytes are outstanding, and TCP_INFO at most every 4 ms.
   LaneHealth health() override;
-  // One short system call.
+  // Costs one short system call.
   AckStatus ack_status() override;
-  // By the window that TCP advertises; a bound that is lowered holds when all has come that was allowed before.
+  // Bounds the window that TCP advertises (ReceiveWindow). A lowered bound holds once all bytes allowed before arrived.
   bool bound_arrivals(std::uint64_t bytes) override;
   bool vouches_for_bytes() const override { return socket_.tls != nullptr; }
   const std::shared_ptr<LaneMetrics>& metrics() const override { return socket_.metrics; }
@@ -64,12 +65,12 @@ class TcpLane final : public Lane {
   LaneSocket socket_;
   FrameReader reader_;
   FrameWriter writer_;
-  Status write_failure_;  // the connection broke under write(); read() is to report it
+  Status write_failure_;  // the connection broke in write(); read() reports the error
   LaneEnd why_ended_ = LaneEnd::closed;
-  TimePoint ended_by_{};            // once end() was called and the kernel held pages: then the wait for them is over
-  std::uint64_t acknowledged_ = 0;  // never goes back
+  TimePoint ended_by_{};            // when end() stops waiting for pages; TimePoint{}: end() does not wait
+  std::uint64_t acknowledged_ = 0;  // bytes acknowledged; never decreases
   Nanos min_rtt_{0}, smoothed_rtt_{0};
-  TimePoint round_trip_at_{};  // when they were asked for last
+  TimePoint round_trip_at_{};  // when TCP_INFO was read for them last
   LaneAcks acks_;
   ReceiveWindow receive_window_;
 };

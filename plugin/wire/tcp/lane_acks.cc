@@ -10,25 +10,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double kProbeTimeouts = 1.25;
-constexpr Nanos kClocks = 50ms;              // the kernel's tells milliseconds, by ticks of up to ten
-constexpr Nanos kFirstProbeLeast = 200ms;    // after a window shut: TCP_RTO_MIN, whatever the route says
-constexpr Nanos kProbeAnswersEvery = 500ms;  // at most: net.ipv4.tcp_invalid_ratelimit
-// in a row, by chance once in 15,000 where 2 % of the packets are lost each way
+constexpr double kProbeTimeouts = 1.25;      // retransmission timeouts for the answer to a window probe
+constexpr Nanos kClocks = 50ms;              // tolerance: the kernel's times are milliseconds in ticks of up to 10 ms
+constexpr Nanos kFirstProbeLeast = 200ms;    // before the first window probe: TCP_RTO_MIN, whatever the route sets
+constexpr Nanos kProbeAnswersEvery = 500ms;  // a kernel answers one probe in this time (net.ipv4.tcp_invalid_ratelimit)
+// in a row; by chance once in 15,000 with 2 % packet loss each way
 constexpr int kKeepalivesUnanswered = 3;
 
 Nanos timeouts(double count, Nanos timeout) { return std::chrono::duration_cast<Nanos>(count * timeout); }
 
 std::uint32_t answers(const tcp_info& info) { return info.tcpi_segs_in - info.tcpi_data_segs_in; }
 
-// The retransmission timeout as it was before the kernel doubled it for each retransmission that nobody answered.
+// Returns the retransmission timeout without back-off: the kernel doubles it for each unanswered retransmission.
 Nanos plain_timeout(const tcp_info& info) {
   const std::uint32_t doubled = info.tcpi_unacked > 0 ? std::min<std::uint32_t>(info.tcpi_backoff, 16) : 0;
   return std::chrono::microseconds(info.tcpi_rto >> doubled);
 }
 
-// How long the answer to a probe of a shut window may take. Of these probes, each sent after twice the time, a peer's
-// kernel ignores one that comes too soon after another it answered: the next one's answer will do.
+// Returns how long the answer to a window probe may take. Each probe follows after twice the previous interval. The
+// peer's kernel ignores a probe that arrives too soon after an answered one; the next probe's answer counts then.
 Nanos probe_patience(const tcp_info& info) {
   const Nanos resend_after = std::chrono::microseconds(info.tcpi_rto);
   const Nanos answer = timeouts(kProbeTimeouts, resend_after);
@@ -42,12 +42,12 @@ Nanos probe_patience(const tcp_info& info) {
 
 AckStatus LaneAcks::poll(TimePoint now, const tcp_info& info) {
   const bool in_time = now - std::exchange(looked_at_, now) <= kPollMost;
-  // by any packet, with data or without
+  // time of the last packet with an acknowledgement, with data or without
   const TimePoint acknowledged_at = now - std::chrono::milliseconds(info.tcpi_last_ack_recv);
   AckStatus h;
   h.heard_at = std::max<TimePoint>(acknowledged_at, now - std::chrono::milliseconds(info.tcpi_last_data_recv));
   h.usual = std::max<Nanos>(kLateLeast, 2 * std::chrono::microseconds(info.tcpi_rtt));
-  h.owes = info.tcpi_unacked > 0 || info.tcpi_probes > 0;  // a probe of a shut window wants its answer, too
+  h.owes = info.tcpi_unacked > 0 || info.tcpi_probes > 0;  // a window probe needs an answer, too
   h.owes_keepalive = info.tcpi_unacked == 0 && info.tcpi_probes > 0 && info.tcpi_backoff == 0;
   h.asks_later = !h.owes && info.tcpi_backoff > 0;
   if (!h.owes || !waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
@@ -58,7 +58,7 @@ AckStatus LaneAcks::poll(TimePoint now, const tcp_info& info) {
     return h;
   }
   if (answers(info) != answers_ || info.tcpi_sacked != sacked_) see_answer(now, acknowledged_at, info);
-  // Any answer counts, if only that the window is shut.
+  // Any answer counts, also one that says that the window is closed.
   const TimePoint since = std::max(*waiting_since_, answered_at_);
   if (silent_since_ && since > *silent_since_ + kClocks) silent_since_.reset();
   if (!silent_since_ && is_silent(now - since, info)) {
@@ -77,7 +77,7 @@ void LaneAcks::see_answer(TimePoint now, TimePoint heard_at, const tcp_info& inf
   sent_ = info.tcpi_data_segs_out;
   resent_ = info.tcpi_total_retrans;
   in_flight_ = info.tcpi_unacked - std::min(info.tcpi_unacked, info.tcpi_sacked + info.tcpi_lost) + info.tcpi_retrans;
-  // By this time the kernel counts all as lost, though none of it was known to be.
+  // After this time the kernel counts all packets as lost, although none is known to be lost.
   if (now - heard_at >= plain_timeout(info)) in_flight_ += info.tcpi_lost;
   overdue_ = false;
 }

@@ -38,7 +38,7 @@ ssize_t LaneSocket::receive(std::span<iovec> pieces) {
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
   received.calls.add(1);
-  // One piece is the poll of an idle lane: recv() spares the kernel the copying of a message header.
+  // A single piece is the poll of an idle lane. recv() saves the kernel the copy of a message header.
   return pieces.size() == 1 ? ::recv(fd.get(), pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT)
                             : ::recvmsg(fd.get(), &message, MSG_DONTWAIT);
 }

@@ -1,5 +1,5 @@
-// What the two halves of a TcpLane share: the socket, what encrypts on it, what it is called in messages, and the
-// counters.
+// The state that the two halves of a TcpLane share: socket, encryption, names for messages, and counters.
+// Threads: the lane's.
 #pragma once
 
 #include <sys/types.h>
@@ -21,29 +21,29 @@ namespace railweave::wire {
 struct LaneSocket {
   OwnedFd fd;
   const std::shared_ptr<LaneMetrics> metrics;
-  const std::string &rail, &local, &remote;  // the metrics', as are
-  LaneCounters &sent, &received;
-  const std::unique_ptr<TlsStream> tls;  // null: in clear
+  const std::string &rail, &local, &remote;  // names, owned by `metrics`
+  LaneCounters &sent, &received;             // owned by `metrics`
+  const std::unique_ptr<TlsStream> tls;      // null: in clear
 
   LaneSocket(OwnedFd socket, std::string rail_name, std::unique_ptr<TlsStream> stream = nullptr);
 
-  // One sendmsg() with these flags and MSG_NOSIGNAL | MSG_DONTWAIT; one recvmsg(). With TLS what TlsStream makes of
-  // them, and whoever sent fewer bytes than there are asks again.
+  // Make one sendmsg() with `flags` and MSG_NOSIGNAL | MSG_DONTWAIT, or one recvmsg(). With TLS they call TlsStream;
+  // the caller must then repeat a send that took fewer bytes than `pieces` have.
   ssize_t send(std::span<iovec> pieces, int flags);
   ssize_t receive(std::span<iovec> pieces);
 
-  // Frames may be sent; until then none is taken.
+  // Advances the TLS handshake. True: frames may be sent. The writer takes no frame before.
   bool opened() { return !tls || tls->advance(fd.get(), sent.calls); }
-  // Nothing but frames waits for the peer or for room.
+  // True: no handshake, ciphertext or alert waits for the peer or for room.
   bool settled() const { return !tls || tls->settled(); }
 
-  // Code::remote where the connection is what failed, Code::system otherwise.
+  // The error for a failed `call`: Code::remote if the connection failed, Code::system otherwise.
   Status failure(const char* call, int err) const;
-  Status closed_by_peer(bool inside_frame) const;
+  Status closed_by_peer(bool inside_frame) const;  // Code::remote
 };
 
-// What the errno of a call on a connection says of its end: 0 (the end of input) closed, EBADMSG (a TLS record that its
-// tag does not fit) corrupted. system: the call was wrong, or this host lacks something; the connection may stand.
+// Maps the errno of a call on a connection to the cause of the lane's end. 0 (end of input): closed. EBADMSG (bad TLS
+// record): corrupted. system: the call was wrong or this host lacks a resource; the connection may still stand.
 LaneEnd lane_end_of(int err);
 
 }  // namespace railweave::wire

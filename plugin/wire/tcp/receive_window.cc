@@ -13,8 +13,8 @@
 namespace railweave::wire {
 namespace {
 
-constexpr std::uint64_t kLargest = 1 << 30;  // TCP has no larger window
-// windows are rounded up, so one that shrinks does so after up to so many times its bytes
+constexpr std::uint64_t kLargest = 1 << 30;  // bytes; TCP has no larger window
+// windows; the kernel rounds up, so a window has shrunk only after this many times its bytes arrived
 constexpr std::uint64_t kStepsMost = 2;
 
 bool clamp_window(int fd, std::uint64_t bytes) {
@@ -22,7 +22,7 @@ bool clamp_window(int fd, std::uint64_t bytes) {
   return ::setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &value, sizeof value) == 0;
 }
 
-// The kernel advertises no more than that.
+// Returns the bytes of the receive buffer, which bound the advertised window.
 std::uint64_t receive_buffer(int fd) {
   int bytes = 0;
   socklen_t size = sizeof bytes;
@@ -33,10 +33,10 @@ std::uint64_t receive_buffer(int fd) {
 
 struct ReceiveWindow::Info {
   tcp_info tcp{};
-  std::optional<std::uint32_t> window;  // as it was advertised last; Linux 6.2 and later say so
+  std::optional<std::uint32_t> window;  // bytes advertised last; none before Linux 6.2
 };
 
-// The field tcpi_rcv_wnd may be newer than our header: it comes behind tcpi_snd_wnd.
+// Reads TCP_INFO. The build's header may lack tcpi_rcv_wnd, so this field is read by its offset behind tcpi_snd_wnd.
 std::optional<ReceiveWindow::Info> ReceiveWindow::ask(int fd) {
   std::array<std::byte, 512> said{};
   socklen_t size = said.size();
@@ -65,8 +65,8 @@ bool ReceiveWindow::bound(int fd, std::uint64_t bytes, std::uint64_t received_by
   if (is_new || !holds_) {
     const std::optional<Info> info = ask(fd);
     if (!info) return false;
-    // Packets as large as we let them be: the kernel learns how large they are only as they come, and a peer that has
-    // full packets for a smaller window waits for a timer (RFC 9293, 3.8.6.2.1).
+    // Packets count with the largest size that this host allows, because the kernel learns their real size only as they
+    // arrive. A peer with full packets for a smaller window waits for a timer (RFC 9293, 3.8.6.2.1).
     clamp_ = std::max(bytes, kPacketsLeast * std::max(info->tcp.tcpi_rcv_mss, info->tcp.tcpi_advmss));
     holds_ = holds_ || holds(*info, received_bytes);
   }

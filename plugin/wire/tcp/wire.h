@@ -1,5 +1,5 @@
-// TCP as a wire (wire/port.h): the bootstrap becomes the lane. There is nothing to offer, so that every peer can be met
-// by it.
+// The TCP wire (wire/port.h): the bootstrap connection becomes the lane. TCP lanes need no offer, so every peer can use
+// this wire.
 #pragma once
 
 #include "wire/port.h"

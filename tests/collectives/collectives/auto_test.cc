@@ -112,7 +112,7 @@ TEST(Auto, another_policy__ends_it) {
 }
 
 // Calls are far ahead of what the ranks have agreed on, and with them whatever else is issued.
-TEST(Auto, what_is_issued_long_before_the_ranks_agree__waits_and_goes_on) {
+TEST(Auto, operations_issued_before_the_ranks_agree_wait_and_go_on) {
   Ranks ranks = start(2);
   ranks.run([](int rank, Group& group) {
     Steps steps(group);

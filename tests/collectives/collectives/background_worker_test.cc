@@ -35,13 +35,13 @@ TEST(BackgroundWorker, the_destructor__waits_until_all_are_done) {
   EXPECT_LT(now() - start, kSoon);
 }
 
-TEST(BackgroundWorker, that_never_began__are_waited_for_by_nobody) {
+TEST(BackgroundWorker, a_worker_that_never_started_is_not_waited_for) {
   const TimePoint start = now();
   { const BackgroundWorker tasks; }
   EXPECT_LT(now() - start, kSoon);
 }
 
-TEST(BackgroundWorker, one_that_hangs__is_left_behind_with_those_after_it) {
+TEST(BackgroundWorker, a_task_that_hangs_is_left_behind_with_those_after_it) {
   std::promise<void> answer;
   std::promise<int> last;
   auto said = last.get_future();

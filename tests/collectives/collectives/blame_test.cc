@@ -237,7 +237,7 @@ TEST_F(TwoJobs, a_second_rank_of_a_number__is_refused_and_harms_nobody) {
   EXPECT_EQ(outcome(theirs), "ok");
 }
 
-TEST_F(TwoJobs, a_stranger_that_came_first__mixes_with_nobody) {
+TEST_F(TwoJobs, a_rank_of_another_job_that_came_first_joins_no_group) {
   const auto kept = store(true);
   const auto strangers = store(false), own = store(false);
   std::string said[2];
@@ -255,7 +255,7 @@ TEST_F(TwoJobs, a_stranger_that_came_first__mixes_with_nobody) {
 // ------------------------------------------------------------------------------------------------------------ the
 // store
 
-TEST(TcpStore, what_was_told__outlives_the_store) {
+TEST(TcpStore, published_values_outlive_the_store) {
   std::uint16_t port = 0;
   auto kept = std::move(*collectives::tcp_store("127.0.0.1", 0, true, 20s, &port));
   auto one = std::move(*collectives::tcp_store("127.0.0.1", port, false, 20s));

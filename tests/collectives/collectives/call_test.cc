@@ -8,7 +8,7 @@ namespace {
 using collectives::Call;
 using collectives::Operation;
 
-TEST(Call, wants_short_chunks__urgent_ones_up_to_2_MiB_by_what_all_ranks_know) {
+TEST(Call, wants_short_chunks__only_if_urgent_and_2_MiB_at_most) {
   Call call;
   call.problem.operation = Operation::all_gather;
   call.problem.ranks = 2;

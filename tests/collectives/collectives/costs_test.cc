@@ -28,7 +28,7 @@ TEST(Costs, are_known_for_ranks_that_lie_on_hosts_in_the_same_way) {
 }
 
 // What it measures with is memory of its own: the operations are over before that is gone.
-TEST(Costs, a_measurement_that_takes_too_long__leaves_no_operation_behind) {
+TEST(Costs, agree_on_costs__leaves_no_operation_behind_on_timeout) {
   using namespace std::chrono_literals;
   Ranks ranks(2);
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(ranks.store_folder()));

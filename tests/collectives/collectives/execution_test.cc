@@ -78,7 +78,7 @@ TEST(Execution, every_algorithm__several_at_once_among_ranks_of_all_speeds) {
 }
 
 // Whether its streams are there when somebody begins to wait, or come later.
-TEST(Execution, expedite__tells_each_stream_it_sends_on_and_posts_in_its_order) {
+TEST(Execution, expedite__expedites_each_stream_up_to_the_operations_order) {
   for (const Algorithm& a : algorithms()) {
     if (a.operation != Operation::all_gather) continue;
     FakeJob job(8, 1);  // on two hosts

@@ -145,7 +145,7 @@ class SlowToRemove final : public collectives::Store {
 };
 
 // What rank 1 told before is still there when rank 0 would come again.
-TEST(Group, create__again_at_once_by_the_same_name__meets_nobody_of_before) {
+TEST(Group, create__again_by_the_same_name_meets_no_earlier_rank) {
   Folder folder;
   const auto lives = [](int rank, const std::shared_ptr<collectives::Store>& store) {
     auto engine = engine_on_loopback();
@@ -210,7 +210,7 @@ TEST_P(GroupOver, abort__says_for_whom_the_oldest_operation_waited) {
   EXPECT_NE(said.find("waits for rank 1)"), std::string::npos) << said;
 }
 
-TEST_P(GroupOver, all_to_all_v__one_sends_what_the_other_does_not_expect__is_told) {
+TEST_P(GroupOver, all_to_all_v__counts_that_do_not_match_are_reported) {
   for (const std::size_t sent : {0, 2}) {
     Ranks ranks = start(2);
     std::string said[2];
@@ -225,7 +225,7 @@ TEST_P(GroupOver, all_to_all_v__one_sends_what_the_other_does_not_expect__is_tol
   }
 }
 
-TEST_P(GroupOver, operations_that_differ_in_size__are_told_so_and_nobody_is_called_lost) {
+TEST_P(GroupOver, operations_that_differ_in_size_are_reported_not_as_a_loss) {
   Ranks ranks = start(2);
   const std::size_t counts[] = {3, 4};
   std::string said[2];
@@ -238,7 +238,7 @@ TEST_P(GroupOver, operations_that_differ_in_size__are_told_so_and_nobody_is_call
 }
 
 // A first message looks like the one that is due: 256 KiB, or none.
-TEST_P(GroupOver, operations_that_differ_by_whole_messages__are_told_so) {
+TEST_P(GroupOver, operations_that_differ_by_whole_messages_are_reported) {
   using Call = std::function<WorkPtr(Group&, const int* in, int* out, std::size_t count)>;
   const Call calls[] = {
       [](Group& g, const int* in, int* out, std::size_t n) {
@@ -267,7 +267,7 @@ TEST_P(GroupOver, operations_that_differ_by_whole_messages__are_told_so) {
     }
 }
 
-TEST_P(GroupOver, parts_of_operations_that_were_cut_in_another_way__are_told_so) {
+TEST_P(GroupOver, parts_of_operations_cut_differently_are_reported) {
   Ranks ranks = start(2);
   std::string said[2];
   ranks.run([&](int rank, Group& group) {
@@ -281,7 +281,7 @@ TEST_P(GroupOver, parts_of_operations_that_were_cut_in_another_way__are_told_so)
 }
 
 // As many bytes, but not the same. Whoever notices first tells the other, in its own terms.
-TEST_P(GroupOver, operations_that_differ_in_more_than_size__are_told_both) {
+TEST_P(GroupOver, operations_that_differ_in_more_than_size_are_both_named) {
   struct Differing {
     std::function<WorkPtr(Group&, int* data)> calls[2];
     const char* named[2];
@@ -323,7 +323,7 @@ TEST_P(GroupOver, operations_that_differ_in_more_than_size__are_told_both) {
 }
 
 // Neither sends the other anything that is due there: they stand still, and compare.
-TEST_P(GroupOver, operations_of_two_roots__are_told_both_though_each_rank_waits_for_its_own) {
+TEST_P(GroupOver, operations_of_two_roots_are_both_named_while_all_ranks_wait) {
   Ranks ranks = start(2);
   std::string said[2];
   ranks.run([&](int rank, Group& group) {

@@ -78,7 +78,7 @@ TEST(Losses, a_store_that_hangs__holds_up_no_other_group) {
   EXPECT_NE(outcome(alone), "ok");
 }
 
-TEST(Losses, a_store_that_hangs__holds_up_nobody_who_waits_for_another_group) {
+TEST(Losses, a_store_that_hangs_holds_up_no_wait_for_another_group) {
   Ranks ranks(2);
   const auto store = std::make_shared<HangingStore>(ranks.store_folder());
   auto stuck = ranks.another("stuck", store);
@@ -100,7 +100,7 @@ TEST(Losses, a_store_that_hangs__holds_up_nobody_who_waits_for_another_group) {
   other->abort();
 }
 
-TEST(Losses, a_store_that_hangs_while_a_group_fails__holds_up_neither_it_nor_another) {
+TEST(Losses, a_store_that_hangs_holds_up_no_group_while_one_fails) {
   Ranks ranks(2);
   const auto store = std::make_shared<HangingStore>(ranks.store_folder());
   auto failing = ranks.another("failing", store);
@@ -116,7 +116,7 @@ TEST(Losses, a_store_that_hangs_while_a_group_fails__holds_up_neither_it_nor_ano
   store->let_go();
 }
 
-TEST(Losses, a_store_that_hangs__hides_no_rank_that_left_the_board) {
+TEST(Losses, a_store_that_hangs_hides_no_rank_that_left_the_exchange) {
   Ranks ranks(2, "test", true);
   const auto store = std::make_shared<HangingStore>(ranks.store_folder());
   auto groups = ranks.another("other", store);
@@ -132,7 +132,7 @@ TEST(Losses, a_store_that_hangs__hides_no_rank_that_left_the_board) {
   EXPECT_NE(said.find("rank 1 is lost"), std::string::npos) << said;
 }
 
-TEST(Losses, a_rank_that_aborts_while_nothing_is_under_way__tells_the_others) {
+TEST(Losses, an_abort_with_nothing_under_way_reaches_the_other_ranks) {
   Ranks ranks(2);
   ranks.group(0).abort("enough of this");
   const std::string said = outcome(ranks.group(1).barrier());

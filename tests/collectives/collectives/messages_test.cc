@@ -51,7 +51,7 @@ TEST(Messages, send__short_and_long_in_any_order_of_tags) {
 }
 
 // Two ranks in one thread over a network that remembers what it was told.
-TEST(Messages, bodies_go_in_the_order_of_their_sends_and_expedited_where_somebody_waits_envelopes_first) {
+TEST(Messages, bodies_keep_send_order_and_are_expedited_behind_envelopes) {
   FakeNetwork network(1);
   std::vector<Handle> handles(2);
   std::vector<std::unique_ptr<collectives::PeerStreams>> peers;
@@ -71,7 +71,7 @@ TEST(Messages, bodies_go_in_the_order_of_their_sends_and_expedited_where_somebod
   auto runner = collectives::Runner::shared();
   ASSERT_TRUE(runner.ok());
   const auto origin =
-      std::make_shared<const collectives::TicketOrigin>(collectives::TicketOrigin{*runner, {}, nullptr, "test"});
+      std::make_shared<const collectives::WorkOrigin>(collectives::WorkOrigin{*runner, {}, nullptr, "test"});
   const std::vector<int> data = numbers(50'000, 0);
   std::vector<std::vector<int>> got(2, std::vector<int>(data.size()));
   std::vector<std::shared_ptr<collectives::OperationWork>> works;
@@ -107,7 +107,7 @@ TEST(Messages, bodies_go_in_the_order_of_their_sends_and_expedited_where_somebod
   EXPECT_EQ(envelopes, 2) << "offers and clears";
 }
 
-TEST(Messages, recv__from_anyone_tells_who) {
+TEST(Messages, recv__from_any_source_names_the_sender) {
   constexpr int kRanks = 4, kEach = 50;
   Ranks ranks(kRanks);
   ranks.run([&](int rank, Group& group) {
@@ -152,7 +152,7 @@ TEST(Messages, recv__too_small_for_a_long_message_lets_its_sender_go) {
 }
 
 // Rank 0 sends more than is kept; rank 1 waits for the last, and a long message of its own goes out all the same.
-TEST(Messages, send__unclaimed_messages_hold_up_neither_clears_nor_each_other) {
+TEST(Messages, send__unclaimed_messages_hold_up_no_clears_and_no_sends) {
   constexpr std::size_t kSends = 1000, kCount = 2000;
   Ranks ranks(2);
   ranks.run([&](int rank, Group& group) {
@@ -213,7 +213,7 @@ TEST(Messages, send__classes_differ_and_match_in_the_order_they_were_sent) {
 }
 
 // Rank 1 has spoken before, rank 3 never did; what rank 0 waits for comes from rank 2.
-TEST(Messages, ranks_that_leave_in_peace__are_missed_only_by_who_wants_something_from_them) {
+TEST(Messages, ranks_that_leave_fail_only_operations_that_need_them) {
   Ranks ranks(4);
   std::atomic<bool> go{false}, sent{false};
   const auto wait_for = [](const std::atomic<bool>& what) {

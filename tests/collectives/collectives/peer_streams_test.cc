@@ -91,7 +91,7 @@ TEST(PeerStreams, a_long_message__goes_by_its_senders_class) {
 }
 
 // Not that it closed its half of the group, which is what came of it.
-TEST(PeerStreams, who_is_never_reached__tells_the_others_so) {
+TEST(PeerStreams, a_rank_that_is_never_reached_reports_it_to_the_others) {
   Folder folder;
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
   std::thread other([&] {

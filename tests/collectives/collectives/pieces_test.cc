@@ -169,7 +169,7 @@ constexpr std::size_t kAllSlots = ShmColumn::kSlots * kPostedMax / sizeof(float)
 struct TwoQueues {
   std::vector<std::unique_ptr<ShmQueue>> queues;
   ShmQueue::Callbacks callbacks;
-  std::shared_ptr<const TicketOrigin> origin = std::make_shared<TicketOrigin>();
+  std::shared_ptr<const WorkOrigin> origin = std::make_shared<WorkOrigin>();
 
   explicit TwoQueues(bool in_pieces = true) {
     const OwnedFd fd = std::move(*make_sealed_memory(ShmExchange::memory_bytes(2)));
@@ -375,7 +375,7 @@ TEST(Neighbours, read__of_a_process_that_was_killed) {
   EXPECT_NE(lost.message().find("rank 1 is lost"), std::string::npos) << lost.message();
 }
 
-TEST(Pieces, as_many_pieces_of_another_operation__are_told) {
+TEST(Pieces, as_many_pieces_of_another_operation_are_reported) {
   Ranks ranks(2, "differ", true);
   std::string said[2];
   ranks.run([&](int rank, Group& group) {

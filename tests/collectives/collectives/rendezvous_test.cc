@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using collectives::Rendezvous;
 
 // Ranks 0 and 1 of two, who found each other and have begun.
-class Meeting : public ::testing::Test {
+class RendezvousTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto come = [](Rendezvous& place) {
@@ -38,18 +38,18 @@ class Meeting : public ::testing::Test {
 
 const Status kLoss(Code::remote, Scope::session, "rank 1 is lost: no answer");
 
-TEST_F(Meeting, a_loss_that_another_saw__is_told_as_what_that_rank_reports) {
+TEST_F(RendezvousTest, report_failure__names_the_rank_that_reported_first) {
   EXPECT_EQ(zero_.report_failure(kLoss), "rank 1 is lost: no answer");
   EXPECT_EQ(one_.report_failure(Status(Code::remote, Scope::session, "rank 0 is lost: refused")),
             "rank 0 reports: rank 1 is lost: no answer");
 }
 
-TEST_F(Meeting, a_rank_that_speaks_of_itself__is_named_once) {
+TEST_F(RendezvousTest, a_rank_that_reports_itself_is_named_once) {
   zero_.report_failure(Status(Code::cancelled, Scope::engine, "rank 0 gave up: enough"));
   EXPECT_EQ(one_.first_failure(), "rank 0 gave up: enough");
 }
 
-TEST_F(Meeting, who_waits_for_rank_0__hears_why_it_gave_up) {
+TEST_F(RendezvousTest, agree__returns_why_rank_0_gave_up) {
   std::thread other([&] {
     std::this_thread::sleep_for(100ms);
     zero_.report_failure(kLoss);
@@ -62,7 +62,7 @@ TEST_F(Meeting, who_waits_for_rank_0__hears_why_it_gave_up) {
   other.join();
 }
 
-TEST_F(Meeting, rank_0_leaves_a_failed_one__when_the_other_has_left) {
+TEST_F(RendezvousTest, give_up__rank_0_waits_until_the_other_has_left) {
   ASSERT_TRUE(zero_.agree("what", "this").ok());
   std::thread slow([&] {
     std::this_thread::sleep_for(100ms);
@@ -74,7 +74,7 @@ TEST_F(Meeting, rank_0_leaves_a_failed_one__when_the_other_has_left) {
   slow.join();
 }
 
-TEST_F(Meeting, a_rank_that_tries_again_at_once__has_left) {
+TEST_F(RendezvousTest, a_rank_that_tries_again_at_once__has_left) {
   one_.tidy_up();
   Rendezvous again = place(1);
   std::thread second(
@@ -86,20 +86,20 @@ TEST_F(Meeting, a_rank_that_tries_again_at_once__has_left) {
   second.join();
 }
 
-TEST_F(Meeting, a_rank_that_never_leaves__holds_up_rank_0_for_a_while) {
+TEST_F(RendezvousTest, a_rank_that_never_leaves__holds_up_rank_0_for_a_while) {
   const TimePoint start = now();
   zero_.give_up(kLoss);
   EXPECT_GE(now() - start, 1s);
   EXPECT_LT(now() - start, 10s);
 }
 
-TEST_F(Meeting, why_a_rank_gave_up__is_told_by_any) {
+TEST_F(RendezvousTest, first_failure__is_why_any_rank_gave_up) {
   one_.give_up(Status(Code::invalid_config, Scope::engine, "RAILWEAVE_ALGO: nonsense"));
   EXPECT_EQ(zero_.first_failure(), "rank 1 reports: RAILWEAVE_ALGO: nonsense");
 }
 
 // Rank 1 of three has all that rank 2 told, and fails, before rank 2 has seen what rank 1 told.
-TEST_F(Meeting, who_is_behind__hears_why_a_rank_that_had_begun_gave_up) {
+TEST_F(RendezvousTest, exchange__returns_why_a_rank_that_had_begun_gave_up) {
   const auto of_three = [&](int rank) {
     return Rendezvous(std::move(*collectives::file_store(folder_.path())), {"three", rank, 3, 20s});
   };
@@ -121,7 +121,7 @@ TEST_F(Meeting, who_is_behind__hears_why_a_rank_that_had_begun_gave_up) {
   EXPECT_LT(now() - start, 10s);
 }
 
-TEST_F(Meeting, who_tries_again__hears_nothing_of_the_first_try) {
+TEST_F(RendezvousTest, a_second_try_sees_nothing_of_the_first) {
   one_.give_up(kLoss);
   zero_.give_up(kLoss);
   Rendezvous zero = place(0), one = place(1);
@@ -134,7 +134,7 @@ TEST_F(Meeting, who_tries_again__hears_nothing_of_the_first_try) {
   other.join();
 }
 
-TEST_F(Meeting, a_rank_that_came_and_tells_nothing_more__is_not_said_to_be_missing) {
+TEST_F(RendezvousTest, a_rank_that_came_but_is_silent_is_not_called_missing) {
   Rendezvous zero(std::move(*collectives::file_store(folder_.path())), {"short", 0, 2, 300ms});
   Rendezvous one(std::move(*collectives::file_store(folder_.path())), {"short", 1, 2, 20s});
   std::thread other([&] { EXPECT_TRUE(one.exchange("rank", "there").ok()); });
@@ -144,7 +144,7 @@ TEST_F(Meeting, a_rank_that_came_and_tells_nothing_more__is_not_said_to_be_missi
             "group 'short' of 2 ranks: rank 1 came, but told nothing of 'host' within 0.3 s");
 }
 
-TEST_F(Meeting, what_was_said_of_an_earlier_one__is_not_heard_by_who_has_not_begun) {
+TEST_F(RendezvousTest, first_failure__ignores_an_earlier_group_before_begin) {
   zero_.report_failure(kLoss);
   EXPECT_EQ(place(1).first_failure(), "");
 }

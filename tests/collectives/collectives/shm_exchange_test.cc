@@ -168,7 +168,7 @@ TEST(ShmQueue, a_small_operation__passes_a_large_one_that_stands) {
 }
 
 // One rank's is small, the other's is not, but one of pieces.
-TEST(ShmQueue, a_rank_whose_operation_is_larger__is_told_so) {
+TEST(ShmQueue, a_rank_whose_operation_is_larger_is_reported) {
   Ranks ranks(2, "larger", true);
   std::string said[2];
   ranks.run([&](int rank, Group& group) {
@@ -186,7 +186,7 @@ TEST(ShmQueue, a_rank_whose_operation_is_larger__is_told_so) {
 }
 
 // Who is done once it has posted does not wait: the one whose operation is larger has to find out.
-TEST(ShmQueue, who_waits_over_streams_for_a_posting__is_told_so) {
+TEST(ShmQueue, an_operation_over_streams_against_a_posting_is_reported) {
   const auto broadcast = [](Group& group, float* data, std::size_t count) {
     return group.broadcast(data, data, count, DataType::float32, 0);
   };
@@ -206,7 +206,7 @@ TEST(ShmQueue, who_waits_over_streams_for_a_posting__is_told_so) {
   }
 }
 
-TEST(ShmQueue, equal_bytes_of_other_counts__are_told_so) {
+TEST(ShmQueue, equal_bytes_of_other_counts_are_reported) {
   Ranks ranks(2, "counts", true);
   std::string said[2];
   ranks.run([&](int rank, Group& group) {

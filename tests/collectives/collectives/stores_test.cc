@@ -152,7 +152,7 @@ TEST_P(StoreOver, forked_child__ends_and_frees_nothing_of_its_parent) {
 }
 
 // As by a debugger.
-TEST(TcpStore, who_comes_while_its_keeper_is_stopped__waits_as_long_as_it_may) {
+TEST(TcpStore, a_client_waits_its_whole_timeout_for_a_stopped_server) {
   Process keeper([](const Process::Say& say) -> std::string {
     std::uint16_t port = 0;
     const auto kept = collectives::tcp_store("127.0.0.1", 0, true, 20s, &port);
@@ -174,7 +174,7 @@ TEST(TcpStore, who_comes_while_its_keeper_is_stopped__waits_as_long_as_it_may) {
 }
 
 // The first of them make place for who comes to speak.
-TEST(TcpStore, silent_strangers__keep_nobody_from_the_store) {
+TEST(TcpStore, silent_connections_keep_no_client_from_the_store) {
   constexpr std::size_t kStrangers = collectives::StoreServer::kClientsMax + 8;
   const Descriptors many(2 * kStrangers + 256);  // both ends of a connection are here
   if (!many.ok()) GTEST_SKIP() << "needs " << 2 * kStrangers << " descriptors";

@@ -48,7 +48,7 @@ TEST(Builder, waits__for_who_reads_what_is_written) {
   }
 }
 
-TEST(Builder, waits__for_what_it_is_told_besides) {
+TEST(Builder, waits__for_steps_that_the_caller_names) {
   const Problem problem = all_reduce(false);
   Builder builder(problem);
   const Builder::StepId first[] = {builder.receive(1, builder.output({}))};

@@ -200,7 +200,7 @@ TEST_F(Checker, steps_that_wait_for_later_ones_or_for_nobody) {
 
 TEST_F(Checker, a_deadlock) {
   // Both send only after they have received.
-  const auto hear_then_tell = [](int peer) {
+  const auto receive_then_send = [](int peer) {
     Schedule schedule;
     Step receive, send;
     receive.kind = Kind::receive;
@@ -212,7 +212,7 @@ TEST_F(Checker, a_deadlock) {
     return schedule;
   };
   problems_ = everybody(problem_of(Operation::barrier, 2, 0));
-  schedules_ = {hear_then_tell(1), hear_then_tell(0)};
+  schedules_ = {receive_then_send(1), receive_then_send(0)};
   expect_complaint("deadlock: rank 0 step 0 (receive of 0 bytes from rank 1) waits for the other side");
 }
 

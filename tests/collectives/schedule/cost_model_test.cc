@@ -69,7 +69,7 @@ TEST(CostModel, choose__all_to_all_in_few_messages_when_small) {
   EXPECT_EQ(chosen(uneven, "bruck"), "direct");  // which may not depend on what other ranks do not know
 }
 
-TEST(CostModel, choose__a_slow_network_is_worth_fewer_messages_and_a_fast_one_fewer_bytes) {
+TEST(CostModel, choose__few_messages_at_high_latency_few_bytes_at_low_rate) {
   Costs far;
   far.latency_between = 10ms;
   EXPECT_EQ(chosen(of_bytes(Operation::all_reduce, 8, 256 * KiB), "", far), "one_shot");

@@ -25,7 +25,7 @@ std::size_t until_found(RepeatFinder& finder, const std::vector<std::uint64_t>& 
   return 0;
 }
 
-TEST(RepeatFinder, a_step__is_found_after_three_times_or_256_repeated_operations) {
+TEST(RepeatFinder, a_step_is_found_after_3_times_or_256_repeated_operations) {
   for (const std::size_t operations : {3u, 36u, 120u, 128u, 129u, 300u, 1000u}) {
     RepeatFinder finder;
     const auto step = step_of(operations);

@@ -114,7 +114,7 @@ TEST(Scheduler, small_operations__are_live_at_once_and_count_for_nothing) {
   EXPECT_EQ(scheduler.live_bytes(), MiB);
 }
 
-TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back) {
+TEST(Scheduler, a_stalled_operation_passes_its_turn_on_and_gets_it_back) {
   Issuing scheduler({.operations = 1});
   const auto a = scheduler.issue(1, Priority::normal, MiB, kStart),
              b = scheduler.issue(2, Priority::normal, MiB, kStart),
@@ -130,7 +130,7 @@ TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back)
   }
 }
 
-TEST(Scheduler, what_stalled_and_moves_again__is_in_its_place_again) {
+TEST(Scheduler, a_stalled_operation_that_moves_again_regains_its_place) {
   Issuing scheduler({.operations = 1});
   const auto a = scheduler.issue(1, Priority::normal, MiB, kStart),
              b = scheduler.issue(2, Priority::normal, MiB, kStart);
@@ -141,7 +141,7 @@ TEST(Scheduler, what_stalled_and_moves_again__is_in_its_place_again) {
   EXPECT_FALSE(scheduler.live(b));
 }
 
-TEST(Scheduler, what_moves__keeps_its_turn) {
+TEST(Scheduler, an_operation_that_moves_keeps_its_turn) {
   Issuing scheduler({.operations = 1});
   const auto a = scheduler.issue(1, Priority::normal, MiB, kStart);
   scheduler.issue(2, Priority::normal, MiB, kStart);
@@ -182,7 +182,7 @@ TEST(Scheduler, a_window_that_was_set__counts_before_proposals) {
   EXPECT_EQ(scheduler.window().operations, 2u) << "what was proposed meanwhile holds again";
 }
 
-TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
+TEST(Scheduler, a_queue_has_stalled_only_where_nothing_live_of_it_moves) {
   Issuing scheduler({.operations = 2});
   const auto first = scheduler.issue(1, Priority::normal, MiB, kStart),
              second = scheduler.issue(1, Priority::normal, MiB, kStart),
@@ -196,7 +196,7 @@ TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
   EXPECT_TRUE(scheduler.live(other));
 }
 
-TEST(Scheduler, keys__follow_the_program_not_the_order_in_which_it_is_told) {
+TEST(Scheduler, keys_follow_the_program_and_not_the_order_of_issue_calls) {
   Scheduler scheduler({.operations = 1});
   const auto later = scheduler.issue(1, Priority::normal, MiB, 5 * MiB, kStart),
              sooner = scheduler.issue(2, Priority::normal, MiB, 0, kStart);

@@ -66,7 +66,7 @@ TEST(Search, ranks_that_issue_alike__need_no_turns) {
   }
 }
 
-TEST(Search, windows_that_change_in_mid_step_on_each_rank_for_itself__lead_on) {
+TEST(Search, windows_that_each_rank_changes_in_mid_step_lead_on) {
   World world;
   world.operations = {{{0, 1}, 1, Priority::urgent}, {{0, 1}, 2, Priority::bulk}, {{0, 1}, 1, Priority::urgent}};
   world.programs = {{issue(1), limit(2), issue(0), issue(2), wait(0), wait(2), wait(1)},
@@ -157,7 +157,7 @@ World hsdp_2_by_2_twice() {
   return world;
 }
 
-TEST(Search, hsdp_2_by_2_with_two_operations_of_each_line__leads_on) {
+TEST(Search, hsdp_2_by_2_with_two_operations_of_each_queue_leads_on) {
   for (const collectives::Window window :
        {collectives::Window{.operations = 1}, {.operations = 2}, {.bytes = 3 * MiB}}) {
     World world = hsdp_2_by_2_twice();

@@ -204,7 +204,7 @@ TEST(StepLearner, ranks__change_at_the_same_operations) {
   EXPECT_EQ(a.candidate, b.candidate);
 }
 
-TEST(Candidates, AreCalledWhatThePolicyIs) {
+TEST(Candidates, names_parse_to_the_windows_they_stand_for) {
   EXPECT_EQ(collectives::parse_policy(collectives::kCandidateNames[0])->window, kCandidates[0].window);
   EXPECT_EQ(collectives::parse_policy(collectives::kCandidateNames[1])->window, kCandidates[1].window);
 }

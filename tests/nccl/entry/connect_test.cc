@@ -22,7 +22,7 @@ bool mark_is_zero(const HandleBytes& handle) {
   return true;
 }
 
-TEST_P(Connecting, IsPolledAndLeavesTheHandleClean) {
+TEST_P(Connecting, connect__is_polled_and_leaves_the_handle_clean) {
   HandleBytes handle{};
   listen(handle);
   ASSERT_TRUE(mark_is_zero(handle));
@@ -37,7 +37,7 @@ TEST_P(Connecting, IsPolledAndLeavesTheHandleClean) {
   EXPECT_EQ(new_connectors(), 0);
 }
 
-TEST_P(Connecting, AHandleCopiedInMidConnectIsRefusedOnceTheFirstEnded) {
+TEST_P(Connecting, a_handle_copied_in_mid_connect_is_refused_once_that_ended) {
   HandleBytes handle{};
   listen(handle);
   void* comm = nullptr;
@@ -48,7 +48,7 @@ TEST_P(Connecting, AHandleCopiedInMidConnectIsRefusedOnceTheFirstEnded) {
   EXPECT_NE(only_warning().find("bytes 112 to 127"), std::string::npos) << only_warning();
 }
 
-TEST_P(Connecting, AForeignMarkIsRefusedAndNeverFollowed) {
+TEST_P(Connecting, a_foreign_mark_is_refused_and_never_followed) {
   HandleBytes handle{};
   void* const listener = listen(handle);
   const std::uint64_t suspicious[] = {1,
@@ -66,7 +66,7 @@ TEST_P(Connecting, AForeignMarkIsRefusedAndNeverFollowed) {
   }
 }
 
-TEST_P(Connecting, AGuessedMarkIsRefused) {
+TEST_P(Connecting, a_guessed_mark_is_refused) {
   HandleBytes handle{};
   listen(handle);
   void* comm = nullptr;
@@ -77,7 +77,7 @@ TEST_P(Connecting, AGuessedMarkIsRefused) {
   EXPECT_NE(connected(handle), nullptr) << "the true one goes on";
 }
 
-TEST_P(Connecting, ADamagedHandleIsTheEnginesToRefuse) {
+TEST_P(Connecting, a_damaged_handle_is_refused_by_the_engine) {
   HandleBytes handle{};
   listen(handle);
   handle[0] ^= 1;
@@ -86,7 +86,7 @@ TEST_P(Connecting, ADamagedHandleIsTheEnginesToRefuse) {
   EXPECT_EQ(new_connectors(), 0);
 }
 
-TEST_P(Connecting, AFailedAttemptIsGone) {
+TEST_P(Connecting, a_failed_attempt_leaves_nothing_behind) {
   HandleBytes handle{};
   listen(handle);
   void* comm = nullptr;
@@ -97,7 +97,7 @@ TEST_P(Connecting, AFailedAttemptIsGone) {
   EXPECT_EQ(only_warning(), "NET/Railweave : nobody answered within 20 s");
 }
 
-TEST_P(Connecting, AcceptGivesNullUntilSomebodyConnected) {
+TEST_P(Connecting, accept__gives_null_until_a_peer_connected) {
   HandleBytes handle{};
   void* const listener = listen(handle);
   void* comm = &comm;
@@ -105,7 +105,7 @@ TEST_P(Connecting, AcceptGivesNullUntilSomebodyConnected) {
   EXPECT_EQ(comm, nullptr);
 }
 
-TEST_P(Connecting, AnUnknownDeviceIsRefused) {
+TEST_P(Connecting, an_unknown_device_is_refused) {
   HandleBytes handle{};
   void* comm = nullptr;
   EXPECT_EQ(net->listen(context, 2, handle.data(), &comm), abi::kInternalError);

@@ -25,7 +25,7 @@ constexpr Mapping kMappings[] = {
     {Code::internal, abi::kInternalError},
 };
 
-TEST_P(Errors, EachCodeOfTheEngineHasItsReturnCode) {
+TEST_P(Errors, each_code_of_the_engine_has_its_return_code) {
   HandleBytes handle{};
   for (const auto& [code, expected] : kMappings) {
     clear_captured_log();
@@ -36,7 +36,7 @@ TEST_P(Errors, EachCodeOfTheEngineHasItsReturnCode) {
   }
 }
 
-TEST_P(Errors, WarningsCarryEverySubsystemFlag) {
+TEST_P(Errors, warnings_carry_every_subsystem_flag) {
   fake::fail_next(Call::listen, Status(Code::system, Scope::session, "planned"));
   HandleBytes handle{};
   void* comm = nullptr;
@@ -45,7 +45,7 @@ TEST_P(Errors, WarningsCarryEverySubsystemFlag) {
   EXPECT_EQ(captured_log()[0].flags, abi::kSubsysAll);
 }
 
-TEST_P(Errors, AStreamsErrorIsToldOnce) {
+TEST_P(Errors, a_streams_error_is_logged_once) {
   make_pair();
   char byte = 0;
   for (int i = 0; i < 3; ++i) {
@@ -57,7 +57,7 @@ TEST_P(Errors, AStreamsErrorIsToldOnce) {
 }
 
 // A call that was wrong by itself does not use up the warning for the stream's own end.
-TEST_P(Errors, MisuseDoesNotSilenceAStreamsError) {
+TEST_P(Errors, misuse_does_not_silence_a_streams_error) {
   make_pair();
   char byte = 0;
   void* request = nullptr;
@@ -71,7 +71,7 @@ TEST_P(Errors, MisuseDoesNotSilenceAStreamsError) {
   EXPECT_EQ(only_warning(), "NET/Railweave : the message is too long");
 }
 
-TEST_P(Errors, ASessionsErrorWasToldByTheEngine) {
+TEST_P(Errors, a_sessions_error_is_left_to_the_engine_to_log) {
   make_pair();
   char byte = 0;
   void* request = nullptr;
@@ -80,7 +80,7 @@ TEST_P(Errors, ASessionsErrorWasToldByTheEngine) {
   EXPECT_TRUE(captured_warnings().empty()) << warnings_text();
 }
 
-TEST_P(Errors, AFailedTestFreesItsRequest) {
+TEST_P(Errors, a_failed_test_frees_its_request) {
   make_pair();
   char byte = 0;
   for (int i = 0; i < 200; ++i) {
@@ -93,7 +93,7 @@ TEST_P(Errors, AFailedTestFreesItsRequest) {
   }
 }
 
-TEST_P(Errors, NothingThrownCrossesTheAbi) {
+TEST_P(Errors, nothing_thrown_crosses_the_abi) {
   HandleBytes handle{}, other{};
   void* const listener = listen(handle);
   void* comm = nullptr;
@@ -112,7 +112,7 @@ TEST_P(Errors, NothingThrownCrossesTheAbi) {
   EXPECT_EQ(captured_warnings()[0], "NET/Railweave : listen: unexpected exception: planned by the test");
 }
 
-TEST_P(Errors, MisuseIsAnInternalErrorWithAWarning) {
+TEST_P(Errors, misuse_is_an_internal_error_with_a_warning) {
   make_pair();
   char byte = 0;
   void* out = nullptr;

@@ -10,7 +10,7 @@
 namespace railweave::nccl_test {
 namespace {
 
-TEST(Fork, AChildOfAnInitUnderWayMayInitItself) {
+TEST(Fork, a_child_forked_during_an_init_may_init_itself) {
   const std::unique_ptr<Net> net = linked_net(11);
   std::promise<void> begun, forked;
   fake::run_at_next(fake::Call::start, [&] {

@@ -9,7 +9,7 @@ using Context = Entry;  // v11 on: with finalize
 using fake::Call;
 using fake::counters;
 
-TEST_P(Context, FinalizeReapsWhatNcclForgets) {
+TEST_P(Context, finalize__reaps_what_nccl_forgets) {
   const int listeners = counters().listeners, connectors = counters().connectors, streams = counters().streams;
   HandleBytes handle{}, half_open{};
   listen(handle);
@@ -29,7 +29,7 @@ TEST_P(Context, FinalizeReapsWhatNcclForgets) {
   EXPECT_EQ(counters().streams, streams);
 }
 
-TEST_P(Context, FinalizeLeavesOtherContextsAlone) {
+TEST_P(Context, finalize__leaves_other_contexts_alone) {
   void* other = nullptr;
   ASSERT_EQ(net->init(&other, -1, capture_log), abi::kSuccess);
   make_pair();
@@ -45,7 +45,7 @@ TEST_P(Context, FinalizeLeavesOtherContextsAlone) {
   EXPECT_EQ(received, 'x');
 }
 
-TEST_P(Context, TheLastFinalizeStopsTheEngine) {
+TEST_P(Context, finalize__of_the_last_context_stops_the_engine) {
   if (nccl::Library::get().life_context()) GTEST_SKIP() << "an older version holds the engine in this process";
   EXPECT_EQ(counters().engines, 1);
   void* other = nullptr;
@@ -58,7 +58,7 @@ TEST_P(Context, TheLastFinalizeStopsTheEngine) {
   EXPECT_EQ(counters().engines, 0);
 }
 
-TEST_P(Context, FinalizeOfNullIsFineAndOfOthersIsNot) {
+TEST_P(Context, finalize__accepts_null_and_no_unknown_context) {
   EXPECT_EQ(net->finalize(nullptr), abi::kSuccess);
   EXPECT_EQ(net->finalize(nullptr), abi::kSuccess);
   EXPECT_EQ(warnings_text(), "");
@@ -69,7 +69,7 @@ TEST_P(Context, FinalizeOfNullIsFineAndOfOthersIsNot) {
   finalized = true;
 }
 
-TEST_P(Context, AFailedInitLeavesNoContextAndMayBeRepeated) {
+TEST_P(Context, init__that_failed_leaves_no_context_and_may_be_repeated) {
   if (nccl::Library::get().life_context()) GTEST_SKIP() << "an older version holds the engine in this process";
   ASSERT_EQ(net->finalize(context), abi::kSuccess);
   finalized = true;
@@ -83,7 +83,7 @@ TEST_P(Context, AFailedInitLeavesNoContextAndMayBeRepeated) {
   EXPECT_EQ(net->finalize(again), abi::kSuccess);
 }
 
-TEST_P(Context, TheTrafficClassOfInitReachesTheEngine) {
+TEST_P(Context, init__passes_its_traffic_class_to_the_engine) {
   void* marked = nullptr;
   ASSERT_EQ(net->init(&marked, 0x68, capture_log), abi::kSuccess);
   HandleBytes handle{};
@@ -98,7 +98,7 @@ TEST_P(Context, TheTrafficClassOfInitReachesTheEngine) {
 
 INSTANTIATE_TEST_SUITE_P(, Context, testing::Values(11, 12), version_name);
 
-TEST(ConnectConfig, TheTrafficClassOfVersion10ReachesTheEngine) {
+TEST(ConnectConfig, the_traffic_class_of_version_10_reaches_the_engine) {
   const auto net = linked_net(10);
   void* context = nullptr;
   ASSERT_EQ(net->init(&context, -1, capture_log), abi::kSuccess);
@@ -109,7 +109,7 @@ TEST(ConnectConfig, TheTrafficClassOfVersion10ReachesTheEngine) {
   EXPECT_EQ(counters().last_traffic_class, 0x20);
 }
 
-TEST_P(Life, InitAgainSharesTheEngine) {
+TEST_P(Life, init__again_shares_the_engine) {
   void* again = nullptr;
   ASSERT_EQ(net->init(&again, -1, capture_log), abi::kSuccess);
   EXPECT_EQ(counters().engines, 1);
@@ -117,13 +117,13 @@ TEST_P(Life, InitAgainSharesTheEngine) {
   EXPECT_EQ(counters().engines, 1);
 }
 
-TEST_P(Life, InitWithoutALoggerIsSilentAndFine) {
+TEST_P(Life, init__without_a_logger_is_silent_and_succeeds) {
   void* again = nullptr;
   ASSERT_EQ(net->init(&again, -1, nullptr), abi::kSuccess);
   EXPECT_EQ(net->finalize(again), abi::kSuccess);
 }
 
-TEST_P(Life, NamesOutliveTheEngine) {
+TEST_P(Life, names_outlive_the_engine) {
   Properties properties;
   ASSERT_EQ(net->properties(0, properties), abi::kSuccess);
   EXPECT_EQ(net->finalize(context), abi::kSuccess);
@@ -131,7 +131,7 @@ TEST_P(Life, NamesOutliveTheEngine) {
   EXPECT_STREQ(properties.name_pointer, "all");
 }
 
-TEST_P(Life, PropertiesFillEveryMember) {
+TEST_P(Life, properties__fill_every_member) {
   int devices = 0;
   ASSERT_EQ(net->devices(&devices), abi::kSuccess);
   ASSERT_EQ(devices, 2);

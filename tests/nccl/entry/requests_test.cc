@@ -9,7 +9,7 @@ namespace {
 
 using Requests = Entry;
 
-TEST_P(Requests, NoRoomIsANullRequestAndNoError) {
+TEST_P(Requests, no_room_is_a_null_request_and_no_error) {
   make_pair();
   char byte = 0;
   std::deque<void*> requests;
@@ -33,7 +33,7 @@ TEST_P(Requests, NoRoomIsANullRequestAndNoError) {
   EXPECT_EQ(warnings_text(), "");
 }
 
-TEST_P(Requests, NoRoomClearsTheHintInRequest) {
+TEST_P(Requests, no_room_clears_the_hint_in_request) {
   make_pair();
   char byte = 0;
   void* request = nullptr;
@@ -45,7 +45,7 @@ TEST_P(Requests, NoRoomClearsTheHintInRequest) {
   EXPECT_EQ(request, nullptr);
 }
 
-TEST_P(Requests, WhatTheGpuMayReadWhileItLandsIsPostedSo) {
+TEST_P(Requests, receives_that_a_gpu_reads_while_they_land_are_posted_so) {
   make_pair();
   std::vector<char> memory(1 << 20);
   const auto reading_of = [&](std::size_t size, void* request) {
@@ -61,7 +61,7 @@ TEST_P(Requests, WhatTheGpuMayReadWhileItLandsIsPostedSo) {
   EXPECT_EQ(reading_of(memory.size(), nullptr), Reading::when_done);
 }
 
-TEST_P(Requests, AnUnfinishedRequestSetsDoneToZero) {
+TEST_P(Requests, an_unfinished_request_sets_done_to_zero) {
   make_pair();
   char byte = 0;
   void* request = nullptr;
@@ -71,7 +71,7 @@ TEST_P(Requests, AnUnfinishedRequestSetsDoneToZero) {
   EXPECT_EQ(done, 0);
 }
 
-TEST_P(Requests, ZeroBytesNeedNoBuffer) {
+TEST_P(Requests, zero_bytes_need_no_buffer) {
   make_pair();
   void *send_request = nullptr, *recv_request = reinterpret_cast<void*>(abi::kOptionalRecvCompletion);
   ASSERT_EQ(net->isend(send_comm, nullptr, 0, nullptr, &send_request), abi::kSuccess);
@@ -82,7 +82,7 @@ TEST_P(Requests, ZeroBytesNeedNoBuffer) {
   EXPECT_EQ(size, 0);
 }
 
-TEST_P(Requests, MemoryHasAHandleAndDeregMrWithdrawsIt) {
+TEST_P(Requests, dereg_mr__withdraws_the_memory_of_its_handle) {
   make_pair();
   std::vector<char> memory(4096);
   void *first = nullptr, *second = nullptr;
@@ -102,7 +102,7 @@ TEST_P(Requests, MemoryHasAHandleAndDeregMrWithdrawsIt) {
   EXPECT_EQ(net->test(request, &done, nullptr), abi::kInternalError) << "cancelled";
 }
 
-TEST_P(Requests, OptionalEntriesAreNull) { EXPECT_EQ(net->optional_entries(), std::vector<std::string>{}); }
+TEST_P(Requests, optional_entries_are_null) { EXPECT_EQ(net->optional_entries(), std::vector<std::string>{}); }
 
 INSTANTIATE_TEST_SUITE_P(, Requests, all_versions(), version_name);
 

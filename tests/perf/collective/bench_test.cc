@@ -31,7 +31,7 @@ Options quick() {
   return options;
 }
 
-TEST(Bench, RightResultsHaveNothingWrong) {
+TEST(Bench, right_results_have_no_wrong_elements) {
   FakeWorld world(3);
   auto summary =
       on_each<Result<Summary>>(world, [](Group& group) { return run_rows(all_reduce(), quick(), group, nullptr); });
@@ -41,7 +41,7 @@ TEST(Bench, RightResultsHaveNothingWrong) {
   EXPECT_GT(summary->mean_busbw, 0);
 }
 
-TEST(Bench, WrongElementsAreCountedOverRanksAndFail) {
+TEST(Bench, wrong_elements_are_counted_over_ranks_and_fail) {
   FakeWorld world(3);
   world.spoils = true;
   Options options = quick();
@@ -60,7 +60,7 @@ TEST(Bench, WrongElementsAreCountedOverRanksAndFail) {
   EXPECT_EQ(failures, 1);
 }
 
-TEST(Bench, AlgorithmBandwidthCountsAllRanksWhereTheReferenceDoes) {
+TEST(Bench, algorithm_bandwidth_counts_ranks_as_the_reference_does) {
   FakeWorld world(2);
   auto measured = on_each<Result<Measured>>(world, [](Group& group) -> Result<Measured> {
     const Options options = quick();
@@ -75,7 +75,7 @@ TEST(Bench, AlgorithmBandwidthCountsAllRanksWhereTheReferenceDoes) {
   EXPECT_DOUBLE_EQ(measured->busbw, measured->algbw / 2);
 }
 
-TEST(Bench, AnOperationThatFailsEndsTheRun) {
+TEST(Bench, an_operation_that_fails_ends_the_run) {
   FakeWorld world(2);
   auto summary =
       on_each<Result<Summary>>(world, [](Group& group) { return run_rows(broadcast(), quick(), group, nullptr); });
@@ -83,7 +83,7 @@ TEST(Bench, AnOperationThatFailsEndsTheRun) {
   EXPECT_NE(summary.status().message().find("no such operation"), std::string::npos);
 }
 
-TEST(Bench, ATimeoutIsTheOneThatWasAskedFor) {
+TEST(Bench, a_timeout_is_the_one_that_was_asked_for) {
   FakeWorld world(1);
   Options options = quick();
   options.timeout_s = 7;

@@ -15,7 +15,7 @@ void expect_shape(const Operation& operation, std::size_t elements, std::size_t 
   EXPECT_EQ(got.receive_in_place, want.receive_in_place) << operation.program;
 }
 
-TEST(Operations, SharesAreWholeUnitsOf16Bytes) {
+TEST(Operations, shares_are_whole_units_of_16_bytes) {
   expect_shape(all_gather(), 1000, 4, 3, {332, 996, 332, 332, 0});
   expect_shape(reduce_scatter(), 1000, 4, 3, {996, 332, 332, 0, 332});
   expect_shape(alltoall(), 1000, 4, 3, {996, 996, 332, 0, 0});
@@ -24,18 +24,18 @@ TEST(Operations, SharesAreWholeUnitsOf16Bytes) {
   expect_shape(all_gather(), 100, 1, 3, {32, 96, 32, 32, 0});
 }
 
-TEST(Operations, GatherAndScatterTakeAnyShare) {
+TEST(Operations, gather_and_scatter_take_any_share) {
   expect_shape(gather(), 1000, 4, 3, {333, 999, 333, 333, 0});
   expect_shape(scatter(), 1000, 4, 3, {999, 333, 333, 0, 333});
 }
 
-TEST(Operations, OthersTakeAll) {
+TEST(Operations, other_operations_take_all_elements) {
   for (const auto* operation : {&all_reduce(), &broadcast(), &reduce(), &sendrecv()}) {
     expect_shape(*operation, 1001, 2, 3, {1001, 1001, 1001, 0, 0});
   }
 }
 
-TEST(Operations, BusBandwidthIsWhatAWireWouldCarry) {
+TEST(Operations, bus_bandwidth_is_what_a_wire_would_carry) {
   EXPECT_DOUBLE_EQ(all_reduce().bus_factor(4), 1.5);
   for (const auto* operation : {&all_gather(), &reduce_scatter(), &alltoall(), &gather(), &scatter()}) {
     EXPECT_DOUBLE_EQ(operation->bus_factor(4), 0.75) << operation->program;
@@ -47,20 +47,20 @@ TEST(Operations, BusBandwidthIsWhatAWireWouldCarry) {
   }
 }
 
-TEST(Operations, RootsAndReductionsAreShownWhereThereAreAny) {
+TEST(Operations, roots_and_reductions_are_shown_where_there_are_any) {
   for (const auto* operation : {&broadcast(), &reduce(), &gather(), &scatter()}) EXPECT_TRUE(operation->rooted);
   for (const auto* operation : {&all_reduce(), &reduce(), &reduce_scatter()}) EXPECT_TRUE(operation->reduces);
   EXPECT_FALSE(all_gather().rooted || all_gather().reduces);
   EXPECT_FALSE(alltoall().in_place || sendrecv().in_place);
 }
 
-TEST(Operations, OnlyTheRootOfAReductionHasAResult) {
+TEST(Operations, only_the_root_of_a_reduction_has_a_result) {
   EXPECT_TRUE(reduce().expected({0, 3, 1, 10}).empty());
   EXPECT_EQ(reduce().expected({1, 3, 1, 10}).size(), 1u);
   EXPECT_EQ(gather().expected({1, 3, 1, 10}).size(), 3u);
 }
 
-TEST(Operations, WhatEachRankGetsIsCutFromTheRightPlace) {
+TEST(Operations, each_ranks_result_is_cut_from_the_right_place) {
   EXPECT_EQ(reduce_scatter().expected({2, 3, 0, 10})[0].phase, 20u);
   EXPECT_EQ(scatter().expected({2, 3, 1, 10})[0].source, 1);
   EXPECT_EQ(scatter().expected({2, 3, 1, 10})[0].phase, 20u);

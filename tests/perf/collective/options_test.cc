@@ -25,7 +25,7 @@ Parsed parse(std::vector<std::string> words) {
   return parsed;
 }
 
-TEST(Options, DefaultsAreThoseOfTheReference) {
+TEST(Options, defaults_are_those_of_the_reference) {
   const auto parsed = parse({});
   ASSERT_TRUE(parsed.options) << parsed.errors;
   const Options& o = *parsed.options;
@@ -41,7 +41,7 @@ TEST(Options, DefaultsAreThoseOfTheReference) {
   EXPECT_EQ(o.reductions, std::vector<Reduction>{Reduction::sum});
 }
 
-TEST(Options, EveryOneOfTheReferenceParsesShortAndLong) {
+TEST(Options, every_option_of_the_reference_parses_short_and_long) {
   const auto parsed =
       parse({"-t", "2",  "-g2", "-b", "8",  "-e", "1K", "-i", "8",   "-f", "2",      "-n", "3",  "-w", "0", "-m",
              "4",  "-N", "2",   "-p", "1",  "-c", "0",  "-o", "max", "-d", "half",   "-r", "-1", "-z", "1", "-y",
@@ -59,7 +59,7 @@ TEST(Options, EveryOneOfTheReferenceParsesShortAndLong) {
   EXPECT_EQ(longer.options->reductions.size(), 6u);
 }
 
-TEST(Options, WhatMeansNothingOnHostMemoryEndsWithOneLineNamingIt) {
+TEST(Options, options_without_meaning_on_host_memory_are_refused_by_name) {
   const std::pair<const char*, const char*> cases[] = {{"-y", "1"}, {"-G", "1"}, {"-R", "1"}, {"-x", "2"},
                                                        {"-D", "1"}, {"-V", "8"}, {"-M", "1"}};
   for (const auto& [option, value] : cases) {
@@ -71,7 +71,7 @@ TEST(Options, WhatMeansNothingOnHostMemoryEndsWithOneLineNamingIt) {
   }
 }
 
-TEST(Options, NonsenseEndsWithOneLineNamingIt) {
+TEST(Options, nonsense_is_refused_by_name_in_one_line) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {{{"-b", "1Q"}, "--minbytes"},
                                                                     {{"-d", "float7"}, "float7"},
                                                                     {{"-o", "nope"}, "nope"},
@@ -98,7 +98,7 @@ TEST(Options, NonsenseEndsWithOneLineNamingIt) {
   }
 }
 
-TEST(Options, SizesStepByFactorOrByBytes) {
+TEST(Options, sizes_step_by_factor_or_by_bytes) {
   Options o;
   EXPECT_EQ(o.after(8), 8 + (1u << 20));
   o.step_factor = 2;

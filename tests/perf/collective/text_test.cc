@@ -9,7 +9,7 @@
 namespace railweave::perf::collective {
 namespace {
 
-TEST(ByteCount, TakesFractionsAndSuffixesOfEitherCase) {
+TEST(ByteCount, takes_fractions_and_suffixes_of_either_case) {
   EXPECT_EQ(*parse_byte_count("8"), 8u);
   EXPECT_EQ(*parse_byte_count("32M"), 32u << 20);
   EXPECT_EQ(*parse_byte_count("1.5k"), 1536u);
@@ -18,7 +18,7 @@ TEST(ByteCount, TakesFractionsAndSuffixesOfEitherCase) {
   EXPECT_EQ(*parse_byte_count("1e3"), 1000u);
 }
 
-TEST(ByteCount, RefusesWhatIsNone) {
+TEST(ByteCount, refuses_what_is_none) {
   for (const char* text : {"", "K", "1T", "1MB", "-8", "8 ", "nan", "1e40", "inf"}) {
     auto parsed = parse_byte_count(text);
     ASSERT_FALSE(parsed.ok()) << text;
@@ -26,7 +26,7 @@ TEST(ByteCount, RefusesWhatIsNone) {
   }
 }
 
-TEST(FittedNumber, KeepsTheWidthAndAsManyDecimalsAsFit) {
+TEST(FittedNumber, keeps_the_width_and_as_many_decimals_as_fit) {
   EXPECT_EQ(fitted_number(0, 7), "   0.00");
   EXPECT_EQ(fitted_number(2934.61, 7), "2934.61");
   EXPECT_EQ(fitted_number(12345.67, 7), "12345.7");
@@ -39,7 +39,7 @@ TEST(FittedNumber, KeepsTheWidthAndAsManyDecimalsAsFit) {
   EXPECT_EQ(fitted_number(1234567, 6), " 1e+06");
 }
 
-TEST(Table, RowsAreThoseOfTheReference) {
+TEST(Table, rows_are_those_of_the_reference) {
   const Row row{33554432, 8388608, "float", "sum", -1};
   Measured out, in;
   out = {2934.61, 11.434, 17.151, 0, {}};
@@ -49,7 +49,7 @@ TEST(Table, RowsAreThoseOfTheReference) {
             "   123457  1234.6    0.27    N/A\n");
 }
 
-TEST(Table, HeadersAreThoseOfTheReference) {
+TEST(Table, headers_are_those_of_the_reference) {
   EXPECT_EQ(
       header_text({}),
       "#\n"
@@ -61,7 +61,7 @@ TEST(Table, HeadersAreThoseOfTheReference) {
       "       \n");
 }
 
-TEST(Table, FootersJudge) {
+TEST(Table, footers_say_whether_the_run_is_good) {
   EXPECT_EQ(
       footer_text({0, 17.1523, -1}, "x_perf"),
       "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 17.1523 \n#\n# Collective test concluded: x_perf\n");
@@ -75,13 +75,13 @@ TEST(Table, FootersJudge) {
   EXPECT_NE(footer_text(fast, "x_perf").find(": 9 OK\n"), std::string::npos);
 }
 
-TEST(Table, ManyWrongElementsAreShortened) {
+TEST(Table, large_counts_of_wrong_elements_are_shortened) {
   Measured m;
   m.wrong = 12345678;
   EXPECT_EQ(measured_text(m).substr(25), "  1.23457e+07");
 }
 
-TEST(IterationTimes, AreOfTheIterationsNotSkipped) {
+TEST(IterationTimes, are_of_the_iterations_not_skipped) {
   const IterationTimes it = summarise_iterations({100, 1, 2, 3, 4}, 1);
   EXPECT_EQ(it.min_us, 1);
   EXPECT_EQ(it.max_us, 4);

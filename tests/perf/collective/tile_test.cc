@@ -16,7 +16,7 @@ using collectives::kDataTypes;
 using collectives::kReductions;
 using collectives::size_bytes;
 
-TEST(NarrowFloat, RoundsToNearestEven) {
+TEST(NarrowFloat, rounds_to_nearest_even) {
   EXPECT_EQ(to_half(1), 0x3c00);
   EXPECT_EQ(to_half(-2), 0xc000);
   EXPECT_EQ(to_half(65504), 0x7bff);
@@ -32,7 +32,7 @@ TEST(NarrowFloat, RoundsToNearestEven) {
   EXPECT_EQ(to_bfloat16(INFINITY), 0x7f80);
 }
 
-TEST(NarrowFloat, EveryValueComesBack) {
+TEST(NarrowFloat, every_value_comes_back) {
   for (unsigned bits = 0; bits < 65536; ++bits) {
     const double half = from_half(std::uint16_t(bits)), bfloat = from_bfloat16(std::uint16_t(bits));
     EXPECT_TRUE(std::isnan(half) || to_half(half) == bits) << bits;
@@ -40,7 +40,7 @@ TEST(NarrowFloat, EveryValueComesBack) {
   }
 }
 
-TEST(Tile, MovedBytesAreRightAtAnyPhase) {
+TEST(Tile, moved_bytes_are_right_at_any_phase) {
   for (int t = 0; t < kDataTypes; ++t) {
     const Contents what{DataType(t), false, Reduction::sum, 4, 7};
     const std::size_t bytes = size_bytes(what.type), count = 2 * kTileElements + 5;
@@ -72,7 +72,7 @@ double reduced_float(const Contents& what, const std::vector<double>& values) {
   return what.reduction == Reduction::avg ? result / double(values.size()) : result;
 }
 
-TEST(Tile, FloatReductionsAreWhatTheInputsGive) {
+TEST(Tile, float_reductions_are_what_the_inputs_give) {
   for (const DataType type : {DataType::float16, DataType::bfloat16, DataType::float32, DataType::float64,
                               DataType::complex64, DataType::complex128}) {
     for (int r = 0; r < kReductions; ++r) {
@@ -97,7 +97,7 @@ TEST(Tile, FloatReductionsAreWhatTheInputsGive) {
   }
 }
 
-TEST(Tile, IntegersWrapAndMeansDoNot) {
+TEST(Tile, integers_wrap_and_means_do_not) {
   const Contents sum{DataType::int8, true, Reduction::sum, 3, 1};
   std::vector<std::int8_t> inputs[3], output(kTileElements);
   for (int rank = 0; rank < 3; ++rank) {
@@ -122,7 +122,7 @@ TEST(Tile, IntegersWrapAndMeansDoNot) {
   EXPECT_EQ(Tile::of_all(mean).count_wrong(reinterpret_cast<std::byte*>(output.data()), kTileElements, 0), 0u);
 }
 
-TEST(Tile, AMeanMayBeOffByTheLastPlaceAndNoMore) {
+TEST(Tile, a_mean_may_be_off_by_the_last_place_and_no_more) {
   const Contents what{DataType::float32, true, Reduction::avg, 3, 2};
   const Tile tile = Tile::of_all(what);
   std::vector<float> output(kTileElements);

@@ -47,7 +47,7 @@ void CreditLane::handle(const Event& event) {
       return send();
     case Event::Kind::apply: window_.apply(event.edition, {.window_bytes = event.a, .limit = event.b}); return send();
     case Event::Kind::poll:
-      if (event.at >= look_at_) poll();
+      if (event.at >= poll_at_) poll();
       return;
     case Event::Kind::send: send_pending_ = false; return send();
   }
@@ -130,11 +130,11 @@ void CreditLane::read() {
 
 void CreditLane::poll() {
   if (receiver_stands_still())
-    return world_.after({.kind = Event::Kind::poll, .at = look_at_ = receiver_runs_at(), .lane = this});
+    return world_.after({.kind = Event::Kind::poll, .at = poll_at_ = receiver_runs_at(), .lane = this});
   const Credit credit = share_->poll(world_.local(to_, world_.now_), arrivals_, 2 * world_.options_.one_way);
   if (const auto news = reported_.news(credit, bound_arrivals(credit.window_bytes))) say(*news);
-  look_at_ = share_->due() == TimePoint::max() ? share_->due() : world_.global(to_, share_->due());
-  if (look_at_ != TimePoint::max()) world_.after({.kind = Event::Kind::poll, .at = look_at_, .lane = this});
+  poll_at_ = share_->due() == TimePoint::max() ? share_->due() : world_.global(to_, share_->due());
+  if (poll_at_ != TimePoint::max()) world_.after({.kind = Event::Kind::poll, .at = poll_at_, .lane = this});
 }
 
 // As wire::Lane's. True: no more than that is under way.

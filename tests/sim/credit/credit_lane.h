@@ -58,7 +58,7 @@ class CreditLane {
   std::uint32_t last_waiting_kib_ = 0;
   bool read_pending_ = false;
   TimePoint receiver_paused_until_{};
-  TimePoint look_at_ = TimePoint::max();
+  TimePoint poll_at_ = TimePoint::max();
   // Measured.
   std::uint64_t forgotten_ = 0;
   TimePoint alive_at_{};

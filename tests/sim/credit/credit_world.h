@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
+#include "engine/credit/announced_credit.h"
 #include "engine/credit/lane_share.h"
-#include "engine/credit/told_credit.h"
 #include "protocol/credit_window.h"
 #include "tests/sim/credit/port.h"
 

@@ -92,7 +92,7 @@ TEST_P(AllToOne, all_have_their_share_and_the_queue_is_bounded) {
   EXPECT_LE(world_.port(0).most_queued_bytes(), queue_bound(rate, senders));
 }
 
-TEST_P(AllToOne, at_the_begin_each_sender_queues_its_first_window_and_little_more) {
+TEST_P(AllToOne, at_the_begin_each_sender_queues_little_beyond_one_window) {
   EXPECT_LE(queued_at_the_begin_, std::uint64_t(GetParam().senders) * 24 * KiB + 256 * KiB);
 }
 

@@ -110,7 +110,7 @@ class AllOrders : public testing::Test {
   }
 };
 
-TEST_F(AllOrders, lanes_take_no_more_turns_than_there_are_and_each_lane_has_turns_again_within_a_lease) {
+TEST_F(AllOrders, lanes_share_only_free_turns_and_all_get_one_within_a_lease) {
   try_all([](SmallWorld& world, const std::string& acts) {
     for (int i = 0; i < kSmallLanes; ++i) ASSERT_LE(world.allowed(i), kTurnMost) << "lane " << i << " after " << acts;
     ASSERT_LE(world.load().turns_held, kSmallBusy + kSmallLanes) << acts;
@@ -143,7 +143,7 @@ TEST(AllStatements, the_last_edition_stands_in_whatever_order_they_come) {
 
 // Windows and limits at the edges of what can be said, in every order of three: never more than said, and never nothing
 // for longer than a second.
-TEST(AllStatements, whatever_is_said_a_sender_sends_within_a_second_and_never_beyond_its_bounds) {
+TEST(AllStatements, a_sender_sends_within_a_second_and_never_beyond_its_bounds) {
   constexpr std::array<std::uint64_t, 7> kEdges{0, 1, 191, 192, 1ULL << 63, ~0ULL - 1, ~0ULL};
   TimePoint now{1h};
   for (const std::uint64_t window : kEdges)

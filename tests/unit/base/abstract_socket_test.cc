@@ -12,7 +12,7 @@ namespace {
 
 std::string name_of(const char* what) { return "railweave-test-" + std::to_string(::getpid()) + "-" + what; }
 
-TEST(AbstractSocket, dial__reaches_who_listens_and_nobody_afterwards) {
+TEST(AbstractSocket, dial_abstract__reaches_a_listener_until_it_closes) {
   const std::string name = name_of("reach");
   EXPECT_EQ(dial_abstract(name).status().system_errno(), ECONNREFUSED);
   auto listener = listen_abstract(name);
@@ -35,7 +35,7 @@ TEST(AbstractSocket, dial__reaches_who_listens_and_nobody_afterwards) {
   EXPECT_NE(after.status().message().find(name), std::string::npos) << after.status().message();
 }
 
-TEST(AbstractSocket, listen__a_name_has_one_owner_and_no_prefix_matches) {
+TEST(AbstractSocket, listen_abstract__a_name_has_one_owner_and_no_prefix_matches) {
   const auto listener = listen_abstract(name_of("one"));
   ASSERT_TRUE(listener.ok());
   EXPECT_EQ(listen_abstract(name_of("one")).status().system_errno(), EADDRINUSE);
@@ -43,7 +43,7 @@ TEST(AbstractSocket, listen__a_name_has_one_owner_and_no_prefix_matches) {
   EXPECT_EQ(dial_abstract(name_of("one") + '\0').status().system_errno(), ECONNREFUSED);
 }
 
-TEST(AbstractSocket, names__that_do_not_fit_are_refused) {
+TEST(AbstractSocket, names_that_do_not_fit_are_refused) {
   EXPECT_TRUE(listen_abstract(name_of("") + std::string(107 - name_of("").size(), 'x')).ok());
   for (const std::string& name : {std::string(), std::string(108, 'x')}) {
     EXPECT_EQ(listen_abstract(name).status().code(), Code::invalid_argument);

@@ -16,7 +16,7 @@
 namespace railweave {
 namespace {
 
-TEST(AscendingCopy, CopiesExactlyAtEveryAlignmentAndLength) {
+TEST(AscendingCopy, copies_exactly_at_every_alignment_and_length) {
   constexpr std::size_t kMargin = 16;
   for (std::size_t from_at = 0; from_at < 8; ++from_at) {
     for (std::size_t to_at = 0; to_at < 8; ++to_at) {
@@ -69,7 +69,7 @@ void read_while_written(std::size_t from_at) {
 }
 
 // A copy that runs into forbidden memory has stored all before it: whatever it had stored later would be missing there.
-TEST(AscendingCopy, AStoreThatFaultsFindsAllEarlierOnesDone) {
+TEST(AscendingCopy, a_store_that_faults_finds_all_earlier_ones_done) {
   const std::size_t page = std::size_t(::sysconf(_SC_PAGESIZE));
   void* const mapped = ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(mapped, MAP_FAILED);
@@ -93,7 +93,7 @@ TEST(AscendingCopy, AStoreThatFaultsFindsAllEarlierOnesDone) {
   ::munmap(mapped, 2 * page);
 }
 
-TEST(AscendingCopy, AReaderNeverSeesALaterWordBeforeAnEarlierOne) {
+TEST(AscendingCopy, a_reader_never_sees_a_later_word_before_an_earlier_one) {
   read_while_written(0);
   read_while_written(3);
 }

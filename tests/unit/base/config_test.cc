@@ -4,8 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/config_doc.h"
-#include "base/config_table.h"
+#include "base/config_section.h"
 
 namespace railweave {
 namespace {
@@ -33,7 +32,7 @@ AssertionResult rejects(const std::string& name, const std::string& value) {
   return AssertionFailure() << name << "='" << value << "' gave: " << message;
 }
 
-TEST(Config, EmptyEnvironmentGivesTheDefaults) {
+TEST(Config, an_empty_environment_gives_the_defaults) {
   const Config config = parsed({});
   EXPECT_EQ(config.devices, DeviceModel::aggregate);
   EXPECT_EQ(config.eager_limit_bytes, 64 * KiB);
@@ -43,7 +42,7 @@ TEST(Config, EmptyEnvironmentGivesTheDefaults) {
   EXPECT_TRUE(config.overrides().empty());
 }
 
-TEST(Config, ReadsEveryVariable) {
+TEST(Config, every_variable_is_read) {
   const Config config = parsed({{"NCCL_SOCKET_IFNAME", "^docker,lo"},
                                 {"NCCL_SOCKET_FAMILY", "AF_INET6"},
                                 {"NCCL_NET_OPTIONAL_RECV_COMPLETION", "0"},
@@ -91,18 +90,18 @@ TEST(Config, ReadsEveryVariable) {
                 "RAILWEAVE_KEY_FILE=/etc/railweave.key", "RAILWEAVE_ENCRYPT=1", "RAILWEAVE_STATS_DIR=/run/railweave"}));
 }
 
-TEST(Config, NoStatsDirectory) {
+TEST(Config, an_empty_stats_directory_is_an_override) {
   EXPECT_EQ(parsed({{"RAILWEAVE_STATS_DIR", ""}}).overrides(), std::vector<std::string>{"RAILWEAVE_STATS_DIR="});
 }
 
-TEST(Config, ReadsNcclsSwitchAsNcclDoes) {
+TEST(Config, nccls_switch_is_read_as_nccl_does) {
   for (const char* value : {"0", "off", "false", "00", "0x0"})
     EXPECT_FALSE(parsed({{"NCCL_NET_OPTIONAL_RECV_COMPLETION", value}}).optional_completion) << value;
   for (const char* value : {"", "1", "-1", "0x10", "99999999999999999999"})
     EXPECT_TRUE(parsed({{"NCCL_NET_OPTIONAL_RECV_COMPLETION", value}}).optional_completion) << value;
 }
 
-TEST(Config, SwitchesAreWrittenInTwoWays) {
+TEST(Config, switches_are_written_in_two_ways) {
   for (const bool on : {true, false})
     for (const char* value : {on ? "1" : "0", on ? "on" : "off"}) {
       const Config config =
@@ -114,7 +113,7 @@ TEST(Config, SwitchesAreWrittenInTwoWays) {
   EXPECT_FALSE(parsed({{"RAILWEAVE_SHM", ""}}).shm.has_value());
 }
 
-TEST(Config, RejectsIllFormedValues) {
+TEST(Config, ill_formed_values_are_rejected) {
   for (const char* value : {"", "x", "1.5", "-1", "17", "4 ", " 4", "0x", "99999999999999999999", "1e3"})
     EXPECT_TRUE(rejects("RAILWEAVE_LANES_PER_RAIL", value));
   for (const char* value :
@@ -141,7 +140,7 @@ TEST(Config, RejectsIllFormedValues) {
   EXPECT_TRUE(rejects("RAILWEAVE_TCP_CONGESTION", "no such thing"));
 }
 
-TEST(Config, AcceptsTheBounds) {
+TEST(Config, bounds_are_accepted) {
   EXPECT_EQ(parsed({{"RAILWEAVE_EAGER_LIMIT", "64KiB"}}).eager_limit_bytes, 64 * KiB);
   EXPECT_EQ(parsed({{"RAILWEAVE_EAGER_LIMIT", "16K"}}).eager_limit_bytes, 16 * KiB);
   EXPECT_EQ(parsed({{"RAILWEAVE_EAGER_LIMIT", "0"}}).eager_limit_bytes, 0u);
@@ -151,7 +150,7 @@ TEST(Config, AcceptsTheBounds) {
   EXPECT_EQ(parsed({{"RAILWEAVE_ZEROCOPY_THRESHOLD", "1GiB"}}).zerocopy_threshold_bytes, 1024 * MiB);
 }
 
-TEST(Config, SaysWhatWasFoundAndWhatWasExpected) {
+TEST(Config, the_error_names_what_was_found_and_what_was_expected) {
   EXPECT_EQ(problem({{"RAILWEAVE_LANES_PER_RAIL", "many"}}),
             "RAILWEAVE_LANES_PER_RAIL: found 'many', expected an integer from 0 to 16");
   EXPECT_EQ(problem({{"RAILWEAVE_EAGER_LIMIT", "1MiB"}}),
@@ -162,28 +161,31 @@ TEST(Config, SaysWhatWasFoundAndWhatWasExpected) {
   EXPECT_LT(problem({{"RAILWEAVE_LANES_PER_RAIL", std::string(10000, '9')}}).size(), 300u);
 }
 
-TEST(Config, UnknownNamesGetASuggestionOrTheList) {
+TEST(Config, unknown_names_get_a_suggestion_or_the_list) {
   EXPECT_EQ(problem({{"RAILWEAVE_LANE_PER_RAIL", "2"}}),
             "RAILWEAVE_LANE_PER_RAIL: no such variable, did you mean RAILWEAVE_LANES_PER_RAIL?");
   const std::string far = problem({{"RAILWEAVE_QUUX", "2"}});
   EXPECT_EQ(far.find("RAILWEAVE_QUUX: no such variable; there are RAILWEAVE_RAILS, "), 0u) << far;
-  for (const Setting& setting : config_table()) {
-    const bool ours = setting.name.starts_with("RAILWEAVE_");
-    EXPECT_EQ(far.find(setting.name) != far.npos, ours) << setting.name;
+  for (const Setting* setting : config_settings()) {
+    const bool ours = setting->name.starts_with("RAILWEAVE_");
+    EXPECT_EQ(far.find(setting->name) != far.npos, ours) << setting->name;
   }
+  for (const std::string_view other : variables_of_other_libraries()) EXPECT_NE(far.find(other), far.npos) << other;
   EXPECT_LT(problem({{"RAILWEAVE_" + std::string(10000, 'X'), ""}}).size(), 600u);
   EXPECT_FALSE(problem({{"RAILWEAVE_", ""}}).empty());
 }
 
-TEST(Config, TellsEveryProblemAtOnce) {
+TEST(Config, every_problem_is_named_at_once) {
   const std::string message = problem({{"RAILWEAVE_PORTS", "9-8"}, {"RAILWEAVE_DEVICES", "none"}});
   EXPECT_NE(message.find("RAILWEAVE_PORTS: found '9-8'"), message.npos) << message;
   EXPECT_NE(message.find("RAILWEAVE_DEVICES: found 'none'"), message.npos) << message;
 }
 
-TEST(Config, IgnoresWhatIsNotOurs) { EXPECT_TRUE(Config::parse({{"NCCL_DEBUG", "INFO"}, {"PATH", "/bin"}}).ok()); }
+TEST(Config, variables_of_others_are_ignored) {
+  EXPECT_TRUE(Config::parse({{"NCCL_DEBUG", "INFO"}, {"PATH", "/bin"}}).ok());
+}
 
-TEST(Config, FromEnvironmentTakesOnlyOurNames) {
+TEST(Config, from_environment__takes_only_our_names) {
   ::setenv("RAILWEAVE_LANES_PER_RAIL", "3", 1);
   ::setenv("NCCL_SOCKET_IFNAME", "=eth0", 1);
   ::setenv("NCCL_SOCKET_FAMILY", "", 1);
@@ -199,8 +201,9 @@ TEST(Config, FromEnvironmentTakesOnlyOurNames) {
   EXPECT_FALSE(unknown.ok());
 }
 
-TEST(ConfigTable, ValuesReadBackAsTheyAreWritten) {
-  for (const Setting& setting : config_table()) {
+TEST(ConfigSetting, values_read_back_as_they_are_written) {
+  for (const Setting* one : config_settings()) {
+    const Setting& setting = *one;
     Config config;
     const std::string value = value_text(setting, Config());
     EXPECT_TRUE(parse_setting(setting, value, config)) << setting.name << "=" << value;
@@ -215,12 +218,63 @@ TEST(ConfigTable, ValuesReadBackAsTheyAreWritten) {
   }
 }
 
-TEST(ConfigTable, DocumentationNamesEverySetting) {
-  const std::string page = config_markdown();
-  for (const Setting& setting : config_table()) {
-    EXPECT_NE(page.find("\n## " + std::string(setting.name) + "\n"), page.npos) << setting.name;
-    EXPECT_FALSE(setting.help.empty());
-  }
+// A section as a library would have it.
+struct Speeds {
+  int speed = 3;
+  std::string name = "slow";
+};
+
+bool parse_speed_name(std::string_view text, Config& config) {
+  config.of<Speeds>().name = text;
+  return text != "none";
+}
+
+constexpr Setting kSpeedSettings[] = {
+    {.name = "RAILWEAVE_TEST_SPEED",
+     .kind = ValueKind::integer,
+     .default_meaning = "",
+     .help = "A number.",
+     .min = 1,
+     .max = 9,
+     .set_number = [](std::int64_t n, Config& c) { c.of<Speeds>().speed = int(n); },
+     .number_of = [](const Config& c) { return std::int64_t{c.of<Speeds>().speed}; }},
+    {.name = "RAILWEAVE_TEST_NAME",
+     .default_meaning = "",
+     .help = "A name.",
+     .form = "a name",
+     .parse_text = parse_speed_name,
+     .text_of = [](const Config& c) { return c.of<Speeds>().name; }},
+};
+constexpr ConfigSection kSpeedSection{.title = "Speeds", .about = "Read by this test.", .settings = kSpeedSettings};
+
+// Run in one process with the other tests, which must not know this section: it is registered here only, in a child.
+void use_a_section_of_its_own() {
+  const Environment set = {{"RAILWEAVE_TEST_SPEED", "7"}};
+  if (Config::parse(set).ok()) std::_Exit(1);  // nobody registered it yet
+  register_config_section(kSpeedSection);
+  register_config_section(kSpeedSection);
+  const Result<Config> config = Config::parse(set);
+  if (!config.ok()) std::_Exit(2);
+  const Config copy = config.value();
+  if (copy.of<Speeds>().speed != 7 || copy.of<Speeds>().name != "slow" || Config().of<Speeds>().speed != 3)
+    std::_Exit(3);
+  if (copy.overrides() != std::vector<std::string>{"RAILWEAVE_TEST_SPEED=7"}) std::_Exit(4);
+  if (config_sections().size() != 2 || config_sections()[0] != &engine_section()) std::_Exit(5);
+  const Status wrong = Config::parse({{"RAILWEAVE_TEST_SPEED", "10"}, {"RAILWEAVE_TEST_NAME", "none"}}).status();
+  const char* const said =
+      "RAILWEAVE_TEST_NAME: found 'none', expected a name; RAILWEAVE_TEST_SPEED: found '10', expected an integer from "
+      "1 "
+      "to 9";
+  std::_Exit(wrong.message() == said ? 0 : 6);
+}
+
+TEST(ConfigSection, a_librarys_own_is_parsed_checked_and_logged) {
+  EXPECT_EXIT(use_a_section_of_its_own(), testing::ExitedWithCode(0), "");
+}
+
+TEST(ConfigSection, variables_of_libraries_that_are_not_there_are_ignored) {
+  for (const std::string_view name : variables_of_other_libraries())
+    EXPECT_TRUE(Config::parse({{std::string(name), "whatever"}}).ok()) << name;
 }
 
 }  // namespace

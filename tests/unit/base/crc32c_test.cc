@@ -14,7 +14,7 @@ namespace {
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 // Vectors of RFC 3720, appendix B.4, and the usual check value.
-TEST(Crc32c, KnownVectors) {
+TEST(Crc32c, known_vectors_have_their_sums) {
   std::vector<std::byte> ascending(32), descending(32);
   for (std::size_t i = 0; i < 32; ++i) {
     ascending[i] = std::byte(i);
@@ -35,7 +35,7 @@ TEST(Crc32c, KnownVectors) {
   EXPECT_EQ(crc32c({}), 0u);
 }
 
-TEST(Crc32c, InstructionAndTableAgreeAtEveryLengthAndAlignment) {
+TEST(Crc32c, instruction_and_table_agree_at_every_length_and_alignment) {
   std::mt19937 random(1);
   std::vector<std::byte> bytes(400);
   for (std::byte& byte : bytes) byte = std::byte(random());
@@ -51,7 +51,7 @@ TEST(Crc32c, InstructionAndTableAgreeAtEveryLengthAndAlignment) {
 }
 
 // Around the sizes at which long ones are taken apart, from a seed.
-TEST(Crc32c, InstructionAndTableAgreeOnLongOnes) {
+TEST(Crc32c, instruction_and_table_agree_on_long_inputs) {
   std::mt19937 random(2);
   std::vector<std::byte> bytes(300'000);
   for (std::byte& byte : bytes) byte = std::byte(random());
@@ -68,7 +68,7 @@ TEST(Crc32c, InstructionAndTableAgreeOnLongOnes) {
   }
 }
 
-TEST(Crc32c, GoesOnFromASeed) {
+TEST(Crc32c, a_sum_goes_on_from_a_seed) {
   const std::string_view text = "the quick brown fox jumps over the lazy dog";
   const std::uint32_t whole = crc32c(bytes_of(text));
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {

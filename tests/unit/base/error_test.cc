@@ -30,7 +30,7 @@ Result<std::string> try_result(bool good) {
   return std::to_string(*owned);
 }
 
-TEST(SystemError, SaysWhatFailedAndWhy) {
+TEST(SystemError, the_message_says_what_failed_and_why) {
   const Status status = system_error(Scope::lane, "connect to 10.0.0.1:7", ECONNREFUSED);
   EXPECT_EQ(status.message(), "connect to 10.0.0.1:7: Connection refused (errno 111)");
   EXPECT_EQ(status.code(), Code::system);
@@ -38,16 +38,16 @@ TEST(SystemError, SaysWhatFailedAndWhy) {
   EXPECT_EQ(status.system_errno(), ECONNREFUSED);
 }
 
-TEST(SystemError, TakesErrnoWhereNoneIsGiven) {
+TEST(SystemError, errno_is_taken_where_none_is_given) {
   errno = ENOENT;
   EXPECT_EQ(system_error(Scope::engine, "open").system_errno(), ENOENT);
 }
 
-TEST(SystemError, SurvivesAnUnknownErrno) {
+TEST(SystemError, an_unknown_errno_has_a_message) {
   EXPECT_EQ(system_error(Scope::engine, "ioctl", 99999).message(), "ioctl: unknown error (errno 99999)");
 }
 
-TEST(Try, ReturnsTheFirstErrorOnly) {
+TEST(Try, the_first_error_is_returned_and_nothing_else) {
   bool went_on = false;
   EXPECT_EQ(try_status(false, went_on).message(), "gone");
   EXPECT_FALSE(went_on);
@@ -55,7 +55,7 @@ TEST(Try, ReturnsTheFirstErrorOnly) {
   EXPECT_TRUE(went_on);
 }
 
-TEST(Try, HandsOnResultsOfOtherTypesAndMovesValues) {
+TEST(Try, results_of_other_types_and_move_only_values_pass) {
   EXPECT_EQ(try_result(true).value(), "42");
   EXPECT_EQ(try_result(false).status().code(), Code::timed_out);
 }

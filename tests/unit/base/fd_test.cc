@@ -11,7 +11,7 @@ namespace {
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 int open_null() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
-TEST(OwnedFd, ClosesWhatItHolds) {
+TEST(OwnedFd, closes_what_it_holds) {
   const int fd = open_null();
   {
     const OwnedFd owned(fd);
@@ -23,7 +23,7 @@ TEST(OwnedFd, ClosesWhatItHolds) {
   EXPECT_FALSE(OwnedFd());
 }
 
-TEST(OwnedFd, MovesAndReleases) {
+TEST(OwnedFd, moves_and_releases) {
   const int a = open_null(), b = open_null();
   OwnedFd first(a), second(b);
   first = std::move(second);
@@ -38,7 +38,7 @@ TEST(OwnedFd, MovesAndReleases) {
   EXPECT_FALSE(is_open(b));
 }
 
-TEST(OwnedFd, KeepsErrno) {
+TEST(OwnedFd, keeps_errno) {
   OwnedFd bad(9999);
   errno = EAGAIN;
   bad.reset();

@@ -28,7 +28,7 @@ class LogTest : public testing::Test {
   LogSink before_ = nullptr;
 };
 
-TEST_F(LogTest, FormatsAndNamesLevelTopicAndFile) {
+TEST_F(LogTest, a_line_is_formatted_and_has_level_topic_and_file) {
   RW_WARN(net, "rail {} lost after {:.1f} s", "eth0", 1.25);
   RW_INFO(init, "ready");
   RW_TRACE(env, "{}", 7);
@@ -41,7 +41,7 @@ TEST_F(LogTest, FormatsAndNamesLevelTopicAndFile) {
   EXPECT_EQ(lines[2].topic, LogTopic::env);
 }
 
-TEST_F(LogTest, CutsLongLinesAtAWholeCharacter) {
+TEST_F(LogTest, long_lines_are_cut_at_a_whole_character) {
   RW_INFO(net, "{}", std::string(kLogLineBytes, 'x'));
   EXPECT_EQ(lines.back().text, std::string(kLogLineBytes, 'x'));
   RW_INFO(net, "{}", std::string(5000, 'x'));
@@ -57,7 +57,7 @@ TEST_F(LogTest, CutsLongLinesAtAWholeCharacter) {
   }
 }
 
-TEST_F(LogTest, NoLineEndsInANewline) {
+TEST_F(LogTest, no_line_ends_in_a_newline) {
   RW_INFO(net, "a\n");
   RW_INFO(net, "b\n\n");
   EXPECT_EQ(lines[0].text, "a");
@@ -65,12 +65,12 @@ TEST_F(LogTest, NoLineEndsInANewline) {
 }
 
 // Names and reasons come from the network: they must not look like other lines, nor speak to a terminal.
-TEST_F(LogTest, ControlBytesBecomeQuestionMarks) {
+TEST_F(LogTest, control_bytes_become_question_marks) {
   RW_WARN(net, "peer {} €", std::string("evil\nNCCL WARN all is lost\r\x1b[31m\t\x7f\0.", 36));
   EXPECT_EQ(lines[0].text, "peer evil?NCCL WARN all is lost??[31m???. €");
 }
 
-TEST_F(LogTest, SilentWithoutASinkAndThenEvaluatesNothing) {
+TEST_F(LogTest, without_a_sink_nothing_is_written_or_evaluated) {
   int evaluated = 0;
   EXPECT_EQ(set_log_sink(nullptr), keep_line);
   RW_WARN(net, "{}", ++evaluated);
@@ -81,7 +81,7 @@ TEST_F(LogTest, SilentWithoutASinkAndThenEvaluatesNothing) {
   EXPECT_EQ(lines.size(), 1u);
 }
 
-TEST(LogToStderr, WritesOneWholeLineWithItsLevel) {
+TEST(LogToStderr, writes_one_whole_line_with_its_level) {
   testing::internal::CaptureStderr();
   log_to_stderr(LogLevel::warn, LogTopic::net, "file.cc", 1, "rail eth0 lost");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "railweave WARN rail eth0 lost\n");

@@ -31,7 +31,7 @@ std::vector<Seen> scrape(const MetricsRegistry& registry) {
   return seen;
 }
 
-TEST(Metrics, CountAndMeasure) {
+TEST(Metrics, counters_add_up_and_a_gauge_keeps_the_last_value) {
   Counter counter;
   SharedCounter shared;
   Gauge gauge;
@@ -47,13 +47,13 @@ TEST(Metrics, CountAndMeasure) {
   EXPECT_EQ(gauge.value(), 2u);
 }
 
-TEST(Metrics, ASharedCounterHasACacheLineForItself) {
+TEST(Metrics, a_shared_counter_has_a_cache_line_for_itself) {
   EXPECT_EQ(alignof(SharedCounter), kCacheLineBytes);
   EXPECT_EQ(sizeof(SharedCounter), kCacheLineBytes);
   EXPECT_EQ(sizeof(Counter), sizeof(std::uint64_t));
 }
 
-TEST(Metrics, ASharedCounterLosesNothingWithManyWriters) {
+TEST(Metrics, a_shared_counter_loses_nothing_with_many_writers) {
   constexpr std::uint64_t kAdds = 20'000;
   SharedCounter counter;
   std::vector<std::thread> writers;
@@ -65,7 +65,7 @@ TEST(Metrics, ASharedCounterLosesNothingWithManyWriters) {
   EXPECT_EQ(counter.value(), 4 * kAdds * 3);
 }
 
-TEST(MetricsRegistry, ShowsWhatIsRegisteredInOrder) {
+TEST(MetricsRegistry, visit__metrics_come_in_order_of_registration) {
   MetricsRegistry registry;
   Counter sent;
   Gauge up;
@@ -89,7 +89,7 @@ TEST(MetricsRegistry, ShowsWhatIsRegisteredInOrder) {
   EXPECT_EQ(seen[2].value, 9u);
 }
 
-TEST(MetricsRegistry, ShowsMetricsAsLongAsTheirRegistrationLives) {
+TEST(MetricsRegistry, visit__metrics_come_while_their_registration_lives) {
   MetricsRegistry registry;
   Counter first, second;
   auto kept = registry.add({{"rail", "eth0"}}, {{kBytesSent, first}});
@@ -104,7 +104,7 @@ TEST(MetricsRegistry, ShowsMetricsAsLongAsTheirRegistrationLives) {
   EXPECT_TRUE(scrape(registry).empty());
 }
 
-TEST(MetricsRegistry, ARegistrationMoves) {
+TEST(MetricsRegistry, a_registration_moves) {
   MetricsRegistry registry;
   Counter first, second;
   auto one = registry.add({{"rail", "eth0"}}, {{kBytesSent, first}});
@@ -126,7 +126,7 @@ struct alignas(kCacheLineBytes) CountedLane {
   MetricsRegistry::Registration shown;
 };
 
-TEST(MetricsRegistry, IsScrapedWhileLanesCountComeAndGo) {
+TEST(MetricsRegistry, visit__lanes_may_count_come_and_go_meanwhile) {
   constexpr int kLanes = 3, kScrapes = 500;
   MetricsRegistry registry;
   std::atomic<bool> over{false};

@@ -27,7 +27,7 @@ bool others_can_lock(Mutex& mutex) {
   return could;
 }
 
-TEST(MutexLock, HoldsTheMutexForItsScope) {
+TEST(MutexLock, holds_the_mutex_for_its_scope) {
   Mutex mutex;
   {
     const MutexLock lock(mutex);
@@ -36,7 +36,7 @@ TEST(MutexLock, HoldsTheMutexForItsScope) {
   EXPECT_TRUE(others_can_lock(mutex));
 }
 
-TEST(MutexLock, LetsGoBetweenUnlockAndLock) {
+TEST(MutexLock, unlock__releases_the_mutex_until_lock) {
   Mutex mutex;
   {
     MutexLock lock(mutex);
@@ -53,7 +53,7 @@ TEST(MutexLock, LetsGoBetweenUnlockAndLock) {
   EXPECT_TRUE(others_can_lock(mutex));
 }
 
-TEST(MutexLock, AdoptsWhatTryLockTook) {
+TEST(MutexLock, adopts_what_try_lock_took) {
   Mutex mutex;
   if (!mutex.try_lock()) FAIL() << "nobody else has it";
   {
@@ -63,7 +63,7 @@ TEST(MutexLock, AdoptsWhatTryLockTook) {
   EXPECT_TRUE(others_can_lock(mutex));
 }
 
-TEST(ConditionVariable, WaitsUntilTheConditionHoldsAndHoldsTheMutexThen) {
+TEST(ConditionVariable, wait__returns_with_the_mutex_once_the_condition_holds) {
   Shared shared;
   std::thread writer([&] {
     for (int i = 0; i < 3; ++i) {
@@ -84,7 +84,7 @@ TEST(ConditionVariable, WaitsUntilTheConditionHoldsAndHoldsTheMutexThen) {
   writer.join();
 }
 
-TEST(ConditionVariable, WaitsNoLongerThanItIsTold) {
+TEST(ConditionVariable, wait_for__waits_no_longer_than_its_time) {
   Shared shared;
   const MutexLock lock(shared.mutex);
   const auto never = [&]() RW_REQUIRES(shared.mutex) { return shared.value != 0; };
@@ -96,7 +96,7 @@ TEST(ConditionVariable, WaitsNoLongerThanItIsTold) {
   EXPECT_FALSE(others_can_lock(shared.mutex));
 }
 
-TEST(ConditionVariable, ReturnsBeforeTheTimeIsOverOnceTheConditionHolds) {
+TEST(ConditionVariable, wait_for__returns_early_once_the_condition_holds) {
   Shared shared;
   std::thread writer([&] {
     const MutexLock lock(shared.mutex);
@@ -110,7 +110,7 @@ TEST(ConditionVariable, ReturnsBeforeTheTimeIsOverOnceTheConditionHolds) {
   writer.join();
 }
 
-TEST(ConditionVariable, TakesTheLongestTime) {
+TEST(ConditionVariable, wait_for__takes_the_longest_time) {
   Shared shared;
   std::thread writer([&] {
     const MutexLock lock(shared.mutex);
@@ -123,7 +123,7 @@ TEST(ConditionVariable, TakesTheLongestTime) {
   writer.join();
 }
 
-TEST(RecursiveMutex, IsLockedSeveralTimesByOneThread) {
+TEST(RecursiveMutex, one_thread_locks_it_several_times) {
   RecursiveMutex mutex;
   int depth = 0;
   const auto inner = [&] {

@@ -9,13 +9,13 @@
 namespace railweave {
 namespace {
 
-TEST(RandomId, NeverTheSameTwice) {
+TEST(RandomId, no_id_comes_twice) {
   std::set<std::array<std::uint8_t, 16>> ids;
   for (int i = 0; i < 1000; ++i) ids.insert(random_id());
   EXPECT_EQ(ids.size(), 1000u);
 }
 
-TEST(FillWithRandom, FillsAllOfItEachTimeAnew) {
+TEST(FillWithRandom, every_byte_is_filled_anew_each_time) {
   for (const std::size_t bytes : {1, 32, 256}) {
     std::vector<std::byte> first(bytes), second(bytes), either(bytes);
     for (int i = 0; i < 64; ++i) {  // no byte stays zero for so long

@@ -19,7 +19,7 @@ struct Item {
 };
 Item& item_of(ReadyNode& node) { return reinterpret_cast<Item&>(node); }
 
-TEST(ReadySet, AddsOnceAndHandsOutInOrder) {
+TEST(ReadySet, elements_are_added_once_and_handed_out_in_order) {
   ReadySet set;
   std::array<Item, 3> items;
   EXPECT_TRUE(set.empty());
@@ -38,7 +38,7 @@ TEST(ReadySet, AddsOnceAndHandsOutInOrder) {
   EXPECT_EQ(node, nullptr);
 }
 
-TEST(ReadySet, MayBeAddedAgainOnceReleasedEvenDuringTheWalk) {
+TEST(ReadySet, release__an_element_may_be_added_again_during_the_walk) {
   ReadySet set;
   Item a, b;
   set.add(a.node);
@@ -51,7 +51,7 @@ TEST(ReadySet, MayBeAddedAgainOnceReleasedEvenDuringTheWalk) {
 }
 
 // Producers add work to shared items; a consumer that only looks at what the set hands out must see all of it.
-TEST(ReadySet, ManyProducersLoseNothing) {
+TEST(ReadySet, many_producers_lose_nothing) {
   constexpr int kProducers = 3;
   constexpr std::uint64_t kPosts = 20'000;
   ReadySet set;
@@ -87,7 +87,7 @@ TEST(ReadySet, ManyProducersLoseNothing) {
 }
 
 // The consumer may read plain memory that the producer wrote before add(), whatever add() answered (checked by tsan).
-TEST(ReadySet, WhatWasWrittenBeforeAddIsSeenAfterRelease) {
+TEST(ReadySet, what_was_written_before_add_is_seen_after_release) {
   constexpr std::uint64_t kRounds = 20'000;
   ReadySet set;
   Item item;
@@ -110,7 +110,7 @@ TEST(ReadySet, WhatWasWrittenBeforeAddIsSeenAfterRelease) {
 }
 
 // The claim of the header's comment: whoever fails to get the claim may leave, nothing is lost.
-TEST(ReadySet, ClaimHandoverLosesNothing) {
+TEST(ReadySet, a_handover_of_the_claim_loses_nothing) {
   constexpr int kThreads = 3;
   constexpr std::uint64_t kPosts = 20'000;
   ReadySet set;

@@ -9,7 +9,7 @@ namespace railweave {
 namespace {
 
 // The kernel's own answer would be SIGXFSZ, which ends the process.
-TEST(SealedMemory, beyond_the_largest_file_of_the_process__is_an_error) {
+TEST(SealedMemory, make_sealed_memory__beyond_the_file_size_limit_is_an_error) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;

@@ -12,7 +12,7 @@ struct Slot {
   std::atomic<int> uses{0};  // not copyable: slots never move
 };
 
-TEST(SlotPool, HandsOutEachObjectOnceAndThenNone) {
+TEST(SlotPool, take__hands_out_each_object_once_and_then_none) {
   SlotPool<Slot> pool(3);
   std::set<Slot*> taken;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -27,7 +27,7 @@ TEST(SlotPool, HandsOutEachObjectOnceAndThenNone) {
   EXPECT_EQ(pool.taken(), 3u);
 }
 
-TEST(SlotPool, ReusesTheWarmestAndKeepsItsState) {
+TEST(SlotPool, take__reuses_the_last_one_given_back_with_its_state) {
   SlotPool<Slot> pool(4);
   Slot* const a = pool.take();
   Slot* const b = pool.take();
@@ -40,7 +40,7 @@ TEST(SlotPool, ReusesTheWarmestAndKeepsItsState) {
   EXPECT_EQ(pool.take(), b);
 }
 
-TEST(SlotPool, KnowsItsOwn) {
+TEST(SlotPool, owns__its_own_slots_alone) {
   SlotPool<Slot> pool(1);
   Slot stranger;
   EXPECT_TRUE(pool.owns(pool.take()));

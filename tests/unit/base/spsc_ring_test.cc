@@ -8,7 +8,7 @@
 namespace railweave {
 namespace {
 
-TEST(SpscRing, HoldsExactlyItsCapacityInOrder) {
+TEST(SpscRing, holds_exactly_its_capacity_in_order) {
   SpscRing<int> ring(4);
   int value = 0;
   EXPECT_TRUE(ring.empty());
@@ -25,7 +25,7 @@ TEST(SpscRing, HoldsExactlyItsCapacityInOrder) {
   }
 }
 
-TEST(SpscRing, OfOne) {
+TEST(SpscRing, a_ring_of_one_holds_one) {
   SpscRing<int> ring(1);
   int value = 0;
   EXPECT_TRUE(ring.try_push(1));
@@ -34,7 +34,7 @@ TEST(SpscRing, OfOne) {
   EXPECT_EQ(value, 1);
 }
 
-TEST(SpscRing, TwoThreadsLoseNothingAndSeeWholeElements) {
+TEST(SpscRing, two_threads_lose_nothing_and_see_whole_elements) {
   struct Element {
     std::uint64_t number = 0, inverse = ~std::uint64_t{0};
   };

@@ -29,7 +29,7 @@ Record numbered(std::uint64_t number) {
           .kind = Kind::wait};
 }
 
-TEST(Trace, off__nothing_is_kept) {
+TEST(Trace, nothing_is_kept_while_it_is_off) {
   EXPECT_FALSE(on());
   add(numbered(1));
   EXPECT_TRUE(stop().records.empty());
@@ -62,7 +62,7 @@ TEST(Trace, start__what_began_before_is_not_of_it) {
   EXPECT_EQ(taken.dropped, 0u);
 }
 
-TEST(Trace, full__what_finds_no_room_is_counted) {
+TEST(Trace, add__what_finds_no_room_is_counted) {
   ASSERT_TRUE(start(3));
   for (std::uint64_t i = 0; i < 10; ++i) add(numbered(i));
   const Taken taken = stop();
@@ -81,7 +81,7 @@ TEST(Trace, lost__is_counted_while_it_is_on) {
   EXPECT_EQ(stop().dropped, 0u);
 }
 
-TEST(Trace, many_threads__each_record_whole_and_once) {
+TEST(Trace, add__records_of_many_threads_are_whole_and_come_once) {
   constexpr std::uint64_t kThreads = 4, kEach = 20'000;
   ASSERT_TRUE(start(kThreads * kEach));
   std::vector<std::thread> threads;
@@ -128,7 +128,7 @@ TEST(Trace, number_of__each_name_has_one) {
   EXPECT_EQ(taken.names.at(eth1), "trace-eth1");
 }
 
-TEST(Trace, forked_child__is_off_and_may_begin_its_own) {
+TEST(Trace, a_forked_child_is_off_and_may_begin_its_own) {
   ASSERT_TRUE(start(4));
   const pid_t child = ::fork();
   if (child == 0) {

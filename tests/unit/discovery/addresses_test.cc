@@ -61,7 +61,7 @@ TEST_F(Addresses, link_local_ones_only_when_there_is_nothing_else) {
 
 // Rails on one switch are told apart by it: for IPv6 no host answers by another interface than the one that has the
 // address.
-TEST_F(Addresses, an_ipv6_link_local_one_comes_last_where_there_is_no_other_ipv6) {
+TEST_F(Addresses, an_ipv6_link_local_one_comes_last_without_other_ipv6) {
   host_.address("eth0", "fe80::1/64");
   host_.address("eth0", "fe80::2/64");
   host_.address("eth0", "10.0.0.1/24");

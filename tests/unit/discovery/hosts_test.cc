@@ -173,7 +173,7 @@ TEST(Hosts, a_bridge_over_a_card_is_taken_and_container_bridges_are_left) {
   }
 }
 
-TEST(Hosts, container_bridges_are_known_by_name_where_the_kind_is_not_told) {
+TEST(Hosts, container_bridges_without_a_kind_are_known_by_name) {
   FakeHost host;
   for (const char* name : {"docker0", "virbr0", "br-0123456789ab"}) {
     host.link(name);

@@ -69,7 +69,7 @@ TEST(HostSettings, answer_for_others_as_the_kernel_does) {
   for (const std::int64_t value : {1, 2, 8}) EXPECT_FALSE(settings_of(value, 0).answers_for_others()) << value;
 }
 
-TEST(RailHazards, one_subnet_and_default_arp__each_rail_answers_for_the_other) {
+TEST(RailHazards, default_arp_in_one_subnet_answers_for_the_other_rail) {
   const std::vector<std::string> expected{
       "answers ARP for the addresses of eth1, so peers may send that traffic here" + kArp,
       "answers ARP for the addresses of eth0, so peers may send that traffic here" + kArp};
@@ -82,13 +82,13 @@ TEST(RailHazards, strict_arp_is_good) {
   EXPECT_EQ(kBothGood, verdicts(kSubnetEach, settings_of(1, 0), {"eth0", "eth1"}));
 }
 
-TEST(RailHazards, a_subnet_each_and_default_arp__only_where_a_switch_joins_them) {
+TEST(RailHazards, default_arp_in_two_subnets_matters_where_a_switch_joins_them) {
   EXPECT_EQ("good; where a switch joins it with eth1, it answers ARP for the addresses of eth1" + kArp,
             verdicts(kSubnetEach, settings_of(0, 0), {"eth0", "eth1"})[0]);
   EXPECT_EQ(kBothGood, verdicts(kSubnetEach, settings_of(0, 1), {"eth0", "eth1"})) << "rp_filter=1 drops the requests";
 }
 
-TEST(RailHazards, one_subnet_and_strict_reverse_path__one_rail_drops_and_the_other_answers_for_it) {
+TEST(RailHazards, strict_reverse_path_in_one_subnet_makes_one_rail_drop) {
   const auto texts = verdicts(kOneSubnet, settings_of(0, 1), {"eth0", "eth0"});
   EXPECT_EQ("answers ARP for the addresses of eth1, so peers may send that traffic here" + kArp, texts[0]);
   EXPECT_EQ("drops what comes from its own subnet, because rp_filter is 1 and the route back leads by eth0; mend: " +
@@ -98,7 +98,7 @@ TEST(RailHazards, one_subnet_and_strict_reverse_path__one_rail_drops_and_the_oth
   EXPECT_EQ(kBothGood, verdicts(kOneSubnet, settings_of(0, 1), {"", ""})) << "nothing is said that is not known";
 }
 
-TEST(RailHazards, the_default_route_on_another_rail_is_told) {
+TEST(RailHazards, the_default_route_on_another_rail_is_named) {
   const auto texts = verdicts(kSubnetEach, settings_of(1, 0), {"eth0", "eth1"}, {"", "eth0"});
   EXPECT_EQ("good", texts[0]);
   EXPECT_EQ(
@@ -107,7 +107,7 @@ TEST(RailHazards, the_default_route_on_another_rail_is_told) {
       texts[1]);
 }
 
-TEST(RailHazards, two_default_routes_and_strict_reverse_path__one_rail_drops_what_comes_from_beyond) {
+TEST(RailHazards, strict_reverse_path_drops_what_comes_from_beyond_the_subnet) {
   const auto texts = verdicts(kSubnetEach, settings_of(1, 1), {"eth0", "eth1"}, {"", ""}, "eth0");
   EXPECT_EQ("good", texts[0]);
   EXPECT_EQ(

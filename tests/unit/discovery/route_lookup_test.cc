@@ -172,7 +172,7 @@ TEST_F(RouteLookup, a_link_local_neighbour_is_on_the_interface_that_is_asked_for
   });
 }
 
-TEST(RouteLookupAnswer, nobody_is_told_what_is_not_known) {
+TEST(RouteLookupAnswer, why_no_route__is_empty_while_the_route_is_unknown) {
   RouteAnswer answer;
   answer.cause = "no netlink";
   EXPECT_EQ("", why_no_route({}, "eth0", answer));

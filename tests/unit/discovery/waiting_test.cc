@@ -5,9 +5,9 @@
 namespace railweave::discovery {
 namespace {
 
-class Waiting : public testing::Test {
+class UsableRails : public testing::Test {
  protected:
-  Waiting() {
+  UsableRails() {
     host_.loopback();
     for (const char* name : {"eth0", "eth1"}) host_.link(name, "veth").running = false;
     host_.address("eth0", "10.0.0.1/24");
@@ -25,41 +25,41 @@ class Waiting : public testing::Test {
 
 using std::chrono::milliseconds;
 
-TEST_F(Waiting, both_links_are_waited_for) {
+TEST_F(UsableRails, both_links_are_waited_for) {
   comes_up("eth0", milliseconds(100));
   comes_up("eth1", milliseconds(140));
   EXPECT_EQ("eth0 eth1", rails_of(host_));
   EXPECT_LE(waited(), milliseconds(160));
 }
 
-TEST_F(Waiting, a_link_that_stays_dark_costs_little_beside_one_that_runs) {
+TEST_F(UsableRails, a_link_that_stays_dark_costs_little_beside_one_that_runs) {
   host_.find("eth0").running = true;
   EXPECT_EQ("eth0", rails_of(host_));
   EXPECT_EQ(kWaitForMore, waited());
   expect_contains(reason(host_, "eth1"), "no carrier");
 }
 
-TEST_F(Waiting, a_dark_link_without_address_is_not_waited_for) {
+TEST_F(UsableRails, a_dark_link_without_address_is_not_waited_for) {
   host_.find("eth0").running = host_.find("eth1").running = true;
   host_.link("eth2", "veth").running = false;
   EXPECT_EQ("eth0 eth1", rails_of(host_));
   EXPECT_EQ(Nanos(0), waited());
 }
 
-TEST_F(Waiting, ends_with_the_reasons_and_never_with_loopback) {
+TEST_F(UsableRails, the_wait_ends_with_the_reasons_and_never_with_loopback) {
   const std::string error = rails_of(host_);
   EXPECT_EQ("error: no usable network interface: lo: loopback: only when named; eth0: no carrier; eth1: no carrier",
             error);
   EXPECT_EQ(kWaitForLink, waited());
 }
 
-TEST_F(Waiting, nobody_waits_for_what_is_down) {
+TEST_F(UsableRails, a_link_that_is_down_is_not_waited_for) {
   host_.find("eth0").up = host_.find("eth1").up = false;
   expect_contains(rails_of(host_), "eth0: down");
   EXPECT_EQ(Nanos(0), waited());
 }
 
-TEST_F(Waiting, named_links_are_waited_for_too) {
+TEST_F(UsableRails, named_links_are_waited_for_too) {
   comes_up("eth1", milliseconds(100));
   EXPECT_EQ("eth1", rails_named(host_, {"eth1"}));
   EXPECT_EQ(milliseconds(100), waited());
@@ -82,7 +82,7 @@ Result<std::vector<Rail>> rails_beside(const Config& config, const HostView& hos
 }
 
 // The kernel tells no speed of a card without a link.
-TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_link) {
+TEST_F(UsableRails, a_second_choice_is_no_rail_while_the_first_has_no_link) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "10.0.0.1/24", 100'000);
   host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
@@ -107,7 +107,7 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_link) {
 }
 
 // Its link is back, its routable address is not: with link-local ones it would be a second choice itself.
-TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
+TEST_F(UsableRails, a_second_choice_is_no_rail_while_the_first_has_no_address) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::1/64", 100'000);
   host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
@@ -132,7 +132,7 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
 }
 
 // Those of a rail that never had better ones are as good as ever.
-TEST_F(Waiting, a_known_link_local_rail_may_have_other_link_local_addresses) {
+TEST_F(UsableRails, a_known_link_local_rail_may_have_other_link_local_addresses) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::2/64", 100'000);
   Rail known = rail_at("eth0", "fe80::1/64");
@@ -142,7 +142,7 @@ TEST_F(Waiting, a_known_link_local_rail_may_have_other_link_local_addresses) {
 }
 
 // Where all have nothing else, one that is unplugged is no better than those that come.
-TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
+TEST_F(UsableRails, link_local_rails_join_beside_one_that_is_gone) {
   FakeHost host;
   host.link("eth1", "veth");
   host.address("eth1", "fe80::2/64");
@@ -156,7 +156,7 @@ TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
 
 // The physical function is out of sight, as in a container: its parts are rails beside each other, and one that is gone
 // is no whole.
-TEST_F(Waiting, a_new_virtual_function_joins_beside_one_that_is_gone) {
+TEST_F(UsableRails, a_new_virtual_function_joins_beside_one_that_is_gone) {
   const std::string pf = "pci0000:5d/0000:5d:00.0/0000:5e:00.0";
   FakeHost before, now;
   before.virtual_function("net1", "pci0000:5d/0000:5d:00.0/0000:5e:00.2", pf, "10.1.0.2/24", 100'000);
@@ -172,7 +172,7 @@ TEST_F(Waiting, a_new_virtual_function_joins_beside_one_that_is_gone) {
 }
 
 // As when udev names it later, or somebody swaps two names; it is still the one that was asked for.
-TEST_F(Waiting, a_known_rail_of_another_name_is_itself) {
+TEST_F(UsableRails, a_known_rail_of_another_name_is_itself) {
   FakeHost host;
   const int first = host.link("eth1", "veth").ifindex, second = host.link("eth0", "veth").ifindex,
             third = host.link("eth2", "veth").ifindex;
@@ -194,7 +194,7 @@ TEST_F(Waiting, a_known_rail_of_another_name_is_itself) {
 }
 
 // The renamed one keeps its rail though it has no link for now, and the other is what the name asks for.
-TEST_F(Waiting, who_takes_the_name_of_another_that_is_there_is_new) {
+TEST_F(UsableRails, a_link_that_takes_the_name_of_a_known_rail_is_new) {
   FakeHost host;
   LinkFacts& renamed = host.link("net9", "veth");
   renamed.running = false;
@@ -222,7 +222,7 @@ TEST_F(Waiting, who_takes_the_name_of_another_that_is_there_is_new) {
 }
 
 // The host no longer says what it ran on.
-TEST_F(Waiting, one_that_is_gone_counts_as_what_it_was) {
+TEST_F(UsableRails, a_rail_that_is_gone_counts_as_what_it_was) {
   FakeHost host;
   host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
   Rail gone = rail_at("bond0", "10.0.0.1/24");
@@ -234,7 +234,7 @@ TEST_F(Waiting, one_that_is_gone_counts_as_what_it_was) {
 }
 
 // A bridge whose card reloads its driver is no lesser bridge.
-TEST_F(Waiting, one_that_lost_what_it_runs_on_counts_as_what_it_was) {
+TEST_F(UsableRails, a_rail_that_lost_what_it_runs_on_counts_as_what_it_was) {
   FakeHost host;
   host.link("br0", "bridge");
   host.address("br0", "10.0.0.1/24");
@@ -248,7 +248,7 @@ TEST_F(Waiting, one_that_lost_what_it_runs_on_counts_as_what_it_was) {
 }
 
 // Peers have to learn its addresses, whatever else there is by now.
-TEST_F(Waiting, a_known_rail_has_its_addresses_though_there_is_better) {
+TEST_F(UsableRails, a_known_rail_has_its_addresses_though_there_is_better) {
   FakeHost host;
   host.link("eth0", "veth");
   host.address("eth0", "10.0.0.2/24");
@@ -261,7 +261,7 @@ TEST_F(Waiting, a_known_rail_has_its_addresses_though_there_is_better) {
 }
 
 // Rails that are gone take nobody's place; those that are there leave what is left of sixteen.
-TEST_F(Waiting, sixteen_rails_are_there_at_once) {
+TEST_F(UsableRails, sixteen_rails_are_there_at_once) {
   FakeHost host;
   std::vector<Rail> known;
   for (int i = 0; i < 16; ++i) {
@@ -280,7 +280,7 @@ TEST_F(Waiting, sixteen_rails_are_there_at_once) {
   EXPECT_EQ(rails->back().name, "new0");
 }
 
-TEST_F(Waiting, a_tentative_address_is_waited_for) {
+TEST_F(UsableRails, a_tentative_address_is_waited_for) {
   FakeHost host;
   host.link("eth0", "veth");
   host.address("eth0", "fe80::1/64");
@@ -294,7 +294,7 @@ TEST_F(Waiting, a_tentative_address_is_waited_for) {
 }
 
 // real-hosts 5. A host without any routable address: its link-local ones are what it has.
-TEST_F(Waiting, a_tentative_link_local_address_is_waited_for_where_there_is_nothing_else) {
+TEST_F(UsableRails, a_tentative_link_local_address_alone_is_waited_for) {
   FakeHost host;
   host.link("eth0", "veth");
   host.link("eth1", "veth");
@@ -305,7 +305,7 @@ TEST_F(Waiting, a_tentative_link_local_address_is_waited_for_where_there_is_noth
   EXPECT_EQ(TimePoint(milliseconds(1500)), host.now());
 }
 
-TEST_F(Waiting, a_tentative_link_local_address_is_not_waited_for_beside_routable_ones) {
+TEST_F(UsableRails, a_tentative_link_local_one_beside_routable_is_not_waited_for) {
   FakeHost host;
   host.link("eth0", "veth");
   host.address("eth0", "10.0.0.1/24");
@@ -315,7 +315,7 @@ TEST_F(Waiting, a_tentative_link_local_address_is_not_waited_for_beside_routable
   EXPECT_EQ(TimePoint{}, host.now());
 }
 
-TEST_F(Waiting, something_better_is_worth_the_whole_wait) {
+TEST_F(UsableRails, something_better_is_worth_the_whole_wait) {
   FakeHost host;  // a link-local-only guest is ready; the real address of another comes late
   host.link("mv0", "macvlan");
   host.address("mv0", "fe80::2/64");

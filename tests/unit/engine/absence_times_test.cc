@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Absence : public testing::Test {
+class AbsenceTimesTest : public testing::Test {
  protected:
   TimePoint at(Nanos time) const { return begin_ + time; }
 
@@ -15,7 +15,7 @@ class Absence : public testing::Test {
   AbsenceTimes times_{8s};
 };
 
-TEST_F(Absence, a_rail_lost_just_before_a_look_is_due_eight_seconds_after_its_loss) {
+TEST_F(AbsenceTimesTest, is_due__eight_seconds_after_a_rail_was_seen_absent) {
   times_.see(at(0s), {true, true});
   times_.see(at(1s), {false, false});
   EXPECT_EQ(times_.next(at(1s)), std::nullopt);
@@ -26,7 +26,7 @@ TEST_F(Absence, a_rail_lost_just_before_a_look_is_due_eight_seconds_after_its_lo
   EXPECT_FALSE(times_.is_due(0, at(15900ms)));
 }
 
-TEST_F(Absence, a_rail_that_is_due_and_of_which_nothing_is_known_is_asked_for_again) {
+TEST_F(AbsenceTimesTest, next__a_rail_that_was_due_and_not_logged_comes_again) {
   times_.see(at(0s), {true});
   EXPECT_TRUE(times_.is_due(0, at(8s)));
   EXPECT_EQ(times_.next(at(8s)), at(16s));
@@ -35,7 +35,7 @@ TEST_F(Absence, a_rail_that_is_due_and_of_which_nothing_is_known_is_asked_for_ag
   EXPECT_EQ(times_.next(at(16s)), std::nullopt);
 }
 
-TEST_F(Absence, a_rail_that_was_told_of_is_told_of_again_after_it_had_a_lane) {
+TEST_F(AbsenceTimesTest, is_due__a_logged_rail_is_due_again_after_it_had_a_lane) {
   times_.see(at(0s), {true});
   times_.logged(0);
   times_.see(at(9s), {false});
@@ -44,7 +44,7 @@ TEST_F(Absence, a_rail_that_was_told_of_is_told_of_again_after_it_had_a_lane) {
   EXPECT_TRUE(times_.is_due(0, at(18s)));
 }
 
-TEST_F(Absence, a_rail_that_comes_later_has_its_own_time) {
+TEST_F(AbsenceTimesTest, a_rail_that_comes_later_has_its_own_time) {
   times_.see(at(0s), {false});
   times_.see(at(5s), {false, true});
   EXPECT_EQ(times_.next(at(5s)), at(13s));

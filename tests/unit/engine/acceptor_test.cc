@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tests/unit/engine/on_reactor.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 #include "tests/unit/engine/talker.h"
 
 namespace railweave::engine {
@@ -15,9 +15,9 @@ namespace {
 constexpr InstanceId kOwn{5}, kYounger{4}, kElder{6};  // instances less and greater than ours
 constexpr int kNoRailsInterface = 424'242;
 
-class Accepting : public Paperwork, public AcceptorOwner {
+class AcceptorTest : public SessionTest, public AcceptorOwner {
  protected:
-  Accepting() {
+  AcceptorTest() {
     self_.instance = kOwn;
     self_.name = "here pid 1";
     self_.rails = &rails_.now();
@@ -27,7 +27,7 @@ class Accepting : public Paperwork, public AcceptorOwner {
     EXPECT_TRUE(rails_.open().ok());
     EXPECT_TRUE(reactor_.start().ok());
   }
-  ~Accepting() override {
+  ~AcceptorTest() override {
     reactor_.stop();
     acceptor_.stop();
     directory_.stop_dialling();
@@ -142,7 +142,7 @@ using Refusal = Hello::Refusal;
 
 // ------------------------------------------------------------------------------------------------------ the first lane
 
-TEST_F(Accepting, first__a_session_begins_with_the_confirm_and_not_before) {
+TEST_F(AcceptorTest, a_session_begins_with_the_confirm_and_not_before) {
   Talker caller = call(11, 1);
   Hello hello = first();
   hello.local_rail = 1;
@@ -164,7 +164,7 @@ TEST_F(Accepting, first__a_session_begins_with_the_confirm_and_not_before) {
   EXPECT_TRUE(accepted_[0].by_rails && accepted_[0].connected);
 }
 
-TEST_F(Accepting, first__a_confirm_of_another_lane_begins_nothing_and_closes_the_connection) {
+TEST_F(AcceptorTest, a_confirm_of_another_lane_closes_the_connection) {
   Talker caller = call();
   Hello confirm = confirm_of(answer_to(caller, first()));
   confirm.lane = 1;
@@ -173,7 +173,7 @@ TEST_F(Accepting, first__a_confirm_of_another_lane_begins_nothing_and_closes_the
   EXPECT_EQ(accepted(), 0u);
 }
 
-TEST_F(Accepting, first__a_dialler_that_gave_up_before_its_confirm_was_read_begins_nothing) {
+TEST_F(AcceptorTest, a_dialler_that_hangs_up_after_its_confirm_begins_nothing) {
   Talker caller = call();
   const Hello answer = answer_to(caller, first());
   on_reactor(reactor_, [&] {
@@ -184,7 +184,7 @@ TEST_F(Accepting, first__a_dialler_that_gave_up_before_its_confirm_was_read_begi
   EXPECT_EQ(accepted(), 0u);
 }
 
-TEST_F(Accepting, first__of_two_that_are_welcomed_the_one_that_is_confirmed_first_counts) {
+TEST_F(AcceptorTest, of_two_first_lanes_the_one_confirmed_first_counts) {
   Talker slow = call(10, 0), quick = call(11, 1);
   const Hello to_slow = answer_to(slow, first()), to_quick = answer_to(quick, first());
   ASSERT_EQ(to_slow.kind, Kind::welcome);
@@ -194,7 +194,7 @@ TEST_F(Accepting, first__of_two_that_are_welcomed_the_one_that_is_confirmed_firs
   EXPECT_EQ(accepted_[0].rails.local, 1);
 }
 
-TEST_F(Accepting, first__a_confirm_after_another_session_came_is_too_late) {
+TEST_F(AcceptorTest, a_confirm_after_another_session_came_is_too_late) {
   Talker caller = call();
   const Hello answer = answer_to(caller, first());
   put_session(kElder);
@@ -203,7 +203,7 @@ TEST_F(Accepting, first__a_confirm_after_another_session_came_is_too_late) {
   EXPECT_EQ(accepted(), 0u);
 }
 
-TEST_F(Accepting, first__by_a_rail_that_it_does_not_announce_is_refused) {
+TEST_F(AcceptorTest, a_first_lane_by_an_unannounced_rail_is_refused) {
   Talker caller = call();
   Hello hello = first();
   hello.local_rail = 2;
@@ -213,7 +213,7 @@ TEST_F(Accepting, first__by_a_rail_that_it_does_not_announce_is_refused) {
   EXPECT_TRUE(caller.hears_the_end());
 }
 
-TEST_F(Accepting, strangers_are_refused_and_do_not_learn_whom_they_found) {
+TEST_F(AcceptorTest, a_misdirected_hello_is_refused_without_our_instance) {
   Hello elsewhere = first(), no_beginning = first();
   elsewhere.to = {99};
   no_beginning.kind = Kind::confirm;
@@ -227,7 +227,7 @@ TEST_F(Accepting, strangers_are_refused_and_do_not_learn_whom_they_found) {
   }
 }
 
-TEST_F(Accepting, whoever_encrypts_alone_is_refused_and_the_log_warns_once_a_minute) {
+TEST_F(AcceptorTest, a_dialler_that_encrypts_alone_is_refused_with_one_warning) {
   for (int i = 0; i < 2; ++i) {
     Talker caller = call();
     Hello hello = first();
@@ -245,7 +245,7 @@ TEST_F(Accepting, whoever_encrypts_alone_is_refused_and_the_log_warns_once_a_min
 // came in
 
 // Whichever rail's address was dialled.
-TEST_F(Accepting, arrival__a_lane_is_booked_under_the_rail_whose_interface_its_packets_came_by) {
+TEST_F(AcceptorTest, a_lane_counts_for_the_rail_where_its_packets_arrive) {
   Talker caller = call(11, 0);
   const Hello answer = answer_to(caller, first());
   EXPECT_EQ(answer.remote_rail, 1);
@@ -258,7 +258,7 @@ TEST_F(Accepting, arrival__a_lane_is_booked_under_the_rail_whose_interface_its_p
       << warnings[0];
 }
 
-TEST_F(Accepting, arrival__at_an_interface_that_is_no_rail_is_refused_by_name) {
+TEST_F(AcceptorTest, a_connection_by_an_interface_that_is_no_rail_is_refused) {
   Talker caller = call(kNoRailsInterface, 1);
   const Hello answer = answer_to(caller, first());
   EXPECT_EQ(answer.kind, Kind::refused);
@@ -269,8 +269,7 @@ TEST_F(Accepting, arrival__at_an_interface_that_is_no_rail_is_refused_by_name) {
   EXPECT_EQ(answer.from, kOwn) << "a peer may know whom it reached by the wrong way";
 }
 
-TEST_F(Accepting,
-       arrival__where_the_kernel_does_not_say_or_the_dialler_is_on_this_host_the_rail_is_the_one_that_was_dialled) {
+TEST_F(AcceptorTest, the_dialled_rail_counts_where_the_interface_is_unknown) {
   constexpr int kNotTold = 0, kLoopback = 1;
   for (const int interface : {kNotTold, kLoopback}) {
     Talker caller = call(interface, 1);
@@ -280,7 +279,7 @@ TEST_F(Accepting,
 
 // ------------------------------------------------------------------------------------------------- dials that cross
 
-TEST_F(Accepting, crossing__a_dial_is_refused_while_a_session_of_that_peer_is_there) {
+TEST_F(AcceptorTest, a_dial_is_refused_while_a_session_of_the_peer_is_there) {
   put_session(kElder);
   Talker caller = call();
   const Hello answer = answer_to(caller, first());
@@ -295,7 +294,7 @@ TEST_F(Accepting, crossing__a_dial_is_refused_while_a_session_of_that_peer_is_th
   EXPECT_EQ(answer_to(later, first()).kind, Kind::welcome);
 }
 
-TEST_F(Accepting, crossing__our_dial_stays_against_a_lesser_instance_and_gives_way_to_a_greater) {
+TEST_F(AcceptorTest, our_dial_yields_to_a_greater_instance_and_to_no_lesser) {
   const Porch peers;
   for (const InstanceId& peer : {kYounger, kElder}) {
     const auto pending = std::make_shared<PendingStream>(HandleContent{peer, 7, {peers.address()}}, 0, 1,
@@ -313,7 +312,7 @@ TEST_F(Accepting, crossing__our_dial_stays_against_a_lesser_instance_and_gives_w
 }
 
 // Both were welcomed before either was confirmed.
-TEST_F(Accepting, crossing__a_session_of_our_dial_that_nothing_was_heard_in_gives_way_to_a_greater_instances) {
+TEST_F(AcceptorTest, a_session_of_our_dial_without_frames_yields_to_a_greater) {
   Talker lesser = call(), greater = call();
   const Hello to_lesser = answer_to(lesser, first(kYounger)), to_greater = answer_to(greater, first(kElder));
   was_dialled_ = true;
@@ -327,7 +326,7 @@ TEST_F(Accepting, crossing__a_session_of_our_dial_that_nothing_was_heard_in_give
   EXPECT_EQ(accepted_[0].hello.from, kElder);
 }
 
-TEST_F(Accepting, crossing__a_session_that_was_heard_or_that_the_peer_dialled_gives_way_to_none) {
+TEST_F(AcceptorTest, a_session_with_frames_or_dialled_by_the_peer_never_yields) {
   add_lanes(1);
   for (const bool was_heard : {false, true}) {
     Talker caller = call();
@@ -348,7 +347,7 @@ TEST_F(Accepting, crossing__a_session_that_was_heard_or_that_the_peer_dialled_gi
 
 // ----------------------------------------------------------------------------------------------------- lanes that join
 
-TEST_F(Accepting, join__of_a_session_that_nobody_knows_is_refused) {
+TEST_F(AcceptorTest, a_join_of_an_unknown_session_is_refused) {
   put_session(kElder);  // serial 1
   for (const Hello& hello : {join(1), join(1, 0, kYounger, 1)}) {
     Talker caller = call();
@@ -358,7 +357,7 @@ TEST_F(Accepting, join__of_a_session_that_nobody_knows_is_refused) {
   }
 }
 
-TEST_F(Accepting, join__a_confirmed_lane_goes_to_its_session) {
+TEST_F(AcceptorTest, a_confirmed_join_goes_to_its_session) {
   put_session(kElder);
   Talker caller = call(11, 1);
   const Hello answer = answer_to(caller, join(3, 1, kElder, 1));
@@ -370,7 +369,7 @@ TEST_F(Accepting, join__a_confirmed_lane_goes_to_its_session) {
   EXPECT_TRUE(accepted_.empty());
 }
 
-TEST_F(Accepting, join__a_lane_that_the_session_has_or_had_is_refused_and_its_rails_are_taken_for_a_probe) {
+TEST_F(AcceptorTest, a_join_for_a_known_lane_is_refused_and_taken_for_a_probe) {
   put_session(kElder);
   on_reactor(reactor_, [this] { add_lanes(1); });
   Talker caller = call(11, 1);
@@ -383,7 +382,7 @@ TEST_F(Accepting, join__a_lane_that_the_session_has_or_had_is_refused_and_its_ra
   EXPECT_EQ(probed_with_, hello.rails);
 }
 
-TEST_F(Accepting, join__of_two_connections_for_one_lane_the_one_that_is_confirmed_first_counts) {
+TEST_F(AcceptorTest, of_two_joins_for_one_lane_the_one_confirmed_first_counts) {
   put_session(kElder);
   Talker quick = call(), slow = call();
   const Hello to_quick = answer_to(quick, join(0, 0, kElder, 1)), to_slow = answer_to(slow, join(0, 1, kElder, 1));
@@ -397,7 +396,7 @@ TEST_F(Accepting, join__of_two_connections_for_one_lane_the_one_that_is_confirme
 }
 
 // The connection that was to begin the session is slower than one that joins, or lost.
-TEST_F(Accepting, join__that_is_confirmed_before_the_first_lane_begins_the_session_in_its_place) {
+TEST_F(AcceptorTest, a_join_confirmed_before_the_first_lane_begins_the_session) {
   Talker slow = call(10, 0), quick = call(11, 1);
   const Hello to_slow = answer_to(slow, first(kElder, 1)), answer = answer_to(quick, join(1, 1, kElder, 1));
   ASSERT_EQ(to_slow.kind, Kind::welcome);
@@ -415,7 +414,7 @@ TEST_F(Accepting, join__that_is_confirmed_before_the_first_lane_begins_the_sessi
   EXPECT_EQ(accepted_.size(), 1u);
 }
 
-TEST_F(Accepting, join__whose_first_lane_was_given_up_meanwhile_begins_nothing) {
+TEST_F(AcceptorTest, a_join_whose_first_lane_was_given_up_begins_nothing) {
   Talker gone = call(), left = call();
   ASSERT_EQ(answer_to(gone, first()).kind, Kind::welcome);
   const Hello answer = answer_to(left, join(1));
@@ -429,7 +428,7 @@ TEST_F(Accepting, join__whose_first_lane_was_given_up_meanwhile_begins_nothing) 
 
 // ---------------------------------------------------------------------------------------------------- within this host
 
-TEST_F(Accepting, local__a_session_begins_with_the_hello_and_needs_no_confirm) {
+TEST_F(AcceptorTest, a_local_session_begins_with_the_hello_without_confirm) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
   std::unique_ptr<Handshake> dialler;
@@ -452,7 +451,7 @@ TEST_F(Accepting, local__a_session_begins_with_the_hello_and_needs_no_confirm) {
 
 // ------------------------------------------------------------------------------------------------------------- the end
 
-TEST_F(Accepting, stop__closes_handshakes_at_every_step_and_takes_no_more) {
+TEST_F(AcceptorTest, stop__closes_handshakes_at_every_step_and_takes_no_more) {
   Talker silent = call(), welcomed = call();
   const Hello answer = answer_to(welcomed, first());
   ASSERT_EQ(answer.kind, Kind::welcome);
@@ -465,7 +464,7 @@ TEST_F(Accepting, stop__closes_handshakes_at_every_step_and_takes_no_more) {
 }
 
 // The caller that came first and is silent still is the likeliest stranger.
-TEST_F(Accepting, of_too_many_that_are_silent_the_oldest_is_closed) {
+TEST_F(AcceptorTest, of_too_many_silent_connections_the_oldest_is_closed) {
   constexpr int kMost = 1024;
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -25,7 +25,7 @@ struct AccountOrder {
   What what = poll;
   int lanes = 0;                  // the least number that the process has from now on
   std::uint64_t until_bytes = 0;  // run: until each lane received so many more
-  bool is_told = false;           // run: one answer more, as soon as one of the process's lanes may send
+  bool is_announced = false;      // run: one answer more, as soon as one of the process's lanes may send
   Forgery forgery{};              // forge: until the process is killed
 };
 
@@ -110,13 +110,13 @@ class AccountBody {
       }
       return true;
     };
-    bool is_told = !order.is_told;
+    bool is_announced = !order.is_announced;
     for (const TimePoint end = now() + std::chrono::seconds(30); !is_over();
          std::this_thread::sleep_for(std::chrono::microseconds(200))) {
       poll();
-      if (!is_told &&
+      if (!is_announced &&
           std::any_of(lanes_.begin(), lanes_.end(), [](const PaperReceiver& lane) { return !lane.waits(); }))
-        is_told = answer(true, -1);
+        is_announced = answer(true, -1);
       if (now() >= end) return false;
     }
     return true;

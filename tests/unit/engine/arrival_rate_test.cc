@@ -13,9 +13,9 @@ constexpr Rate kArrivingGigabit = Rate::from_megabits(1000);
 constexpr std::uint64_t kGigabitSample = 625'000;  // bytes in 5 ms
 constexpr std::uint64_t kEarlierBytes = 1'000'000'000'000;
 
-class Arriving : public testing::Test {
+class ArrivalRateTest : public testing::Test {
  protected:
-  explicit Arriving(Rate most = {}) : rate_(most) { rate_.poll(now_, bytes_); }
+  explicit ArrivalRateTest(Rate most = {}) : rate_(most) { rate_.poll(now_, bytes_); }
   void arrive(Nanos in, std::uint64_t bytes) { rate_.poll(now_ += in, bytes_ += bytes); }
   double megabits() const { return rate_.rate().megabits(); }
 
@@ -24,25 +24,25 @@ class Arriving : public testing::Test {
   ArrivalRate rate_;
 };
 
-TEST_F(Arriving, look__what_arrived_before_the_first_look_says_nothing) {
+TEST_F(ArrivalRateTest, poll__what_arrived_before_the_first_poll_does_not_count) {
   EXPECT_EQ(rate_.rate(), Rate{});
   arrive(5ms, 0);
   EXPECT_EQ(rate_.rate(), Rate{});
 }
 
-TEST_F(Arriving, look__a_sample_is_5_ms_and_not_less) {
+TEST_F(ArrivalRateTest, poll__a_sample_takes_5_ms_at_least) {
   arrive(4999us, kGigabitSample / 2);
   EXPECT_EQ(rate_.rate(), Rate{});
   arrive(1us, kGigabitSample / 2);
   EXPECT_DOUBLE_EQ(megabits(), 1000);
 }
 
-TEST_F(Arriving, look__a_sample_that_ends_late_is_taken_for_as_long_as_it_was) {
+TEST_F(ArrivalRateTest, poll__a_late_sample_counts_for_its_whole_time) {
   arrive(20ms, kGigabitSample);
   EXPECT_DOUBLE_EQ(megabits(), 250);
 }
 
-TEST_F(Arriving, look__the_fastest_sample_counts_and_is_forgotten_slowly) {
+TEST_F(ArrivalRateTest, poll__the_fastest_sample_counts_and_is_forgotten_slowly) {
   arrive(5ms, kGigabitSample / 10);
   EXPECT_DOUBLE_EQ(megabits(), 100);
   arrive(5ms, kGigabitSample);
@@ -54,7 +54,7 @@ TEST_F(Arriving, look__the_fastest_sample_counts_and_is_forgotten_slowly) {
 
 // A lane that comes back after a long idle time would tell a rate that the time without traffic made small, and the
 // least rate counts for all lanes.
-TEST_F(Arriving, look__after_more_than_a_second_without_a_look_nothing_is_known) {
+TEST_F(ArrivalRateTest, poll__nothing_is_known_after_a_second_without_a_poll) {
   arrive(5ms, kGigabitSample);
   arrive(1s, kGigabitSample);
   EXPECT_GT(megabits(), 800);
@@ -65,19 +65,19 @@ TEST_F(Arriving, look__after_more_than_a_second_without_a_look_nothing_is_known)
 }
 
 // Another process may have written any count.
-TEST_F(Arriving, look__a_rail_of_unknown_speed_is_no_faster_than_400_gigabits) {
+TEST_F(ArrivalRateTest, poll__a_rail_of_unknown_speed_is_no_faster_than_400_gigabits) {
   arrive(5ms, std::uint64_t(1) << 62);
   EXPECT_DOUBLE_EQ(megabits(), 400'000);
 }
 
 // All processes of the host stood still, and read at once what had come.
-TEST_F(Arriving, look__a_burst_after_a_pause_counts_for_no_more_than_both_together) {
+TEST_F(ArrivalRateTest, poll__a_burst_after_a_pause_is_averaged_over_both) {
   arrive(395ms, 0);
   arrive(5ms, 10 * kGigabitSample);
   EXPECT_DOUBLE_EQ(megabits(), 125);
 }
 
-TEST_F(Arriving, look__a_rate_halves_in_5_s_by_many_samples_and_by_one) {
+TEST_F(ArrivalRateTest, poll__a_rate_halves_in_5_s_by_many_samples_and_by_one) {
   arrive(5ms, kGigabitSample);
   for (int i = 0; i < 1000; ++i) arrive(5ms, 100);
   EXPECT_NEAR(megabits(), 500, 0.001);
@@ -85,13 +85,13 @@ TEST_F(Arriving, look__a_rate_halves_in_5_s_by_many_samples_and_by_one) {
   EXPECT_NEAR(megabits(), 500 * std::exp2(-0.2), 0.001);
 }
 
-TEST_F(Arriving, look__any_speed_counts_where_the_nominal_one_is_not_known) {
+TEST_F(ArrivalRateTest, poll__any_speed_counts_while_the_nominal_one_is_unknown) {
   for (int i = 0; i < 2; ++i) arrive(5ms, 300 * kGigabitSample);
   EXPECT_DOUBLE_EQ(megabits(), 300'000);
 }
 
 // Its owner began anew in another memory, or another process wrote into this one.
-TEST_F(Arriving, look__a_count_that_went_back_begins_anew) {
+TEST_F(ArrivalRateTest, poll__a_count_that_went_back_begins_anew) {
   arrive(5ms, kGigabitSample);
   rate_.poll(now_ += 5ms, bytes_ = 100);
   EXPECT_DOUBLE_EQ(megabits(), 1000) << "no sample";
@@ -101,7 +101,7 @@ TEST_F(Arriving, look__a_count_that_went_back_begins_anew) {
   EXPECT_DOUBLE_EQ(megabits(), 2000);
 }
 
-TEST_F(Arriving, begin_sample__the_next_count_is_not_compared_with_the_one_before) {
+TEST_F(ArrivalRateTest, begin_sample__the_next_count_is_not_compared_with_the_last) {
   arrive(5ms, kGigabitSample);
   rate_.begin_sample();
   arrive(5ms, 1000 * kGigabitSample);
@@ -110,12 +110,12 @@ TEST_F(Arriving, begin_sample__the_next_count_is_not_compared_with_the_one_befor
   EXPECT_DOUBLE_EQ(megabits(), 2000);
 }
 
-class ArrivingByGigabit : public Arriving {
+class GigabitArrivalRateTest : public ArrivalRateTest {
  protected:
-  ArrivingByGigabit() : Arriving(kArrivingGigabit) {}
+  GigabitArrivalRateTest() : ArrivalRateTest(kArrivingGigabit) {}
 };
 
-TEST_F(ArrivingByGigabit, look__is_bounded_by_the_nominal_speed) {
+TEST_F(GigabitArrivalRateTest, poll__the_rate_is_bounded_by_the_nominal_speed) {
   arrive(5ms, kGigabitSample / 2);
   EXPECT_DOUBLE_EQ(megabits(), 500);
   for (int i = 0; i < 2; ++i) arrive(5ms, 3 * kGigabitSample);

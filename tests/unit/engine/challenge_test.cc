@@ -55,7 +55,7 @@ Ends converse(const SharedKey* ours, const SharedKey* theirs, const Spoil& spoil
 
 bool admitted(const Ends& ends) { return ends.status.ok() && ends.dialler.over() && ends.acceptor.over(); }
 
-TEST(Challenge, WithOneKeyBothAreAdmittedAndShareAConnectionKey) {
+TEST(Challenge, ends_with_one_key_are_admitted_and_share_a_connection_key) {
   const SharedKey k = key();
   const Ends ends = converse(&k, &k);
   ASSERT_TRUE(admitted(ends)) << ends.status.message();
@@ -64,13 +64,13 @@ TEST(Challenge, WithOneKeyBothAreAdmittedAndShareAConnectionKey) {
                    ends.acceptor.connection()->session_secret()->bytes()));
 }
 
-TEST(Challenge, WithoutKeysNothingIsSaid) {
+TEST(Challenge, ends_without_keys_send_nothing) {
   const Ends ends = converse(nullptr, nullptr);
   EXPECT_TRUE(admitted(ends));
   EXPECT_FALSE(ends.dialler.opening() || ends.dialler.connection() || ends.acceptor.connection());
 }
 
-TEST(Challenge, AnotherKeyIsNamedAtBothEnds) {
+TEST(Challenge, another_key_is_named_at_both_ends) {
   const SharedKey a = key(), b = key("sixteen bytes or morf");
   const Ends ends = converse(&a, &b);
   EXPECT_FALSE(ends.dialler.over() || ends.acceptor.over());
@@ -79,7 +79,7 @@ TEST(Challenge, AnotherKeyIsNamedAtBothEnds) {
   EXPECT_EQ(ends.told, ends.status.message());
 }
 
-TEST(Challenge, AKeyAtTheDiallerAloneIsNamedAtBothEnds) {
+TEST(Challenge, a_key_at_the_dialler_alone_is_named_at_both_ends) {
   const SharedKey k = key();
   const Ends ends = converse(&k, nullptr);
   EXPECT_FALSE(ends.dialler.over());
@@ -88,7 +88,7 @@ TEST(Challenge, AKeyAtTheDiallerAloneIsNamedAtBothEnds) {
   EXPECT_EQ(ends.told, "the peer has no key, we use one (RAILWEAVE_KEY_FILE)");
 }
 
-TEST(Challenge, AKeyAtTheAcceptorAloneIsNamedAtBothEnds) {
+TEST(Challenge, a_key_at_the_acceptor_alone_is_named_at_both_ends) {
   const SharedKey k = key();
   Challenge has_key = acceptor(&k), has_none = dialler(nullptr);
   Message hello{};
@@ -102,7 +102,7 @@ TEST(Challenge, AKeyAtTheAcceptorAloneIsNamedAtBothEnds) {
   EXPECT_EQ(told.status.message(), "the peer uses a key (RAILWEAVE_KEY_FILE), we have none");
 }
 
-TEST(Challenge, EveryBitOfEveryMessageCounts) {
+TEST(Challenge, every_bit_of_every_message_counts) {
   const SharedKey k = key();
   for (int number = 0; number < 3; ++number)
     for (std::size_t at = 0; at < kChallengeBytes; ++at)
@@ -115,7 +115,7 @@ TEST(Challenge, EveryBitOfEveryMessageCounts) {
       }
 }
 
-TEST(Challenge, AReflectorIsNotAdmitted) {
+TEST(Challenge, a_reflector_is_not_admitted) {
   const SharedKey k = key();
   Challenge d = dialler(&k);
   EXPECT_FALSE(d.on_message(*d.opening()).status.ok());
@@ -133,7 +133,7 @@ TEST(Challenge, AReflectorIsNotAdmitted) {
 }
 
 // Two connections with one victim: what it says on one as acceptor does not answer for the other.
-TEST(Challenge, AnAcceptorIsNoOracleForADialler) {
+TEST(Challenge, an_acceptor_is_no_oracle_for_a_dialler) {
   const SharedKey k = key();
   Challenge victim_dials = dialler(&k, 1), victim_accepts = acceptor(&k, 2), target = acceptor(&k, 3);
   const Message to_target = *target.on_message(*victim_dials.opening()).answer;
@@ -144,7 +144,7 @@ TEST(Challenge, AnAcceptorIsNoOracleForADialler) {
   EXPECT_FALSE(target.on_message(proof).status.ok());
 }
 
-TEST(Challenge, ARecordedConversationIsNotAdmittedAgain) {
+TEST(Challenge, a_recorded_conversation_is_not_admitted_again) {
   const SharedKey k = key();
   std::vector<Message> recorded;
   ASSERT_TRUE(admitted(converse(&k, &k, [&](int, Message& message) { recorded.push_back(message); })));
@@ -158,7 +158,7 @@ TEST(Challenge, ARecordedConversationIsNotAdmittedAgain) {
   EXPECT_FALSE(d.over());
 }
 
-TEST(Challenge, WhatIsOutOfTurnEndsIt) {
+TEST(Challenge, a_message_out_of_turn_ends_it) {
   const SharedKey k = key();
   std::vector<Message> recorded;
   ASSERT_TRUE(admitted(converse(&k, &k, [&](int, Message& message) { recorded.push_back(message); })));
@@ -172,7 +172,7 @@ TEST(Challenge, WhatIsOutOfTurnEndsIt) {
   EXPECT_FALSE(d.on_message(recorded[2]).status.ok());
 }
 
-TEST(Challenge, StrangersAreToldNothing) {
+TEST(Challenge, bytes_of_another_protocol_get_no_answer) {
   const SharedKey k = key();
   for (const SharedKey* own : {&k, static_cast<const SharedKey*>(nullptr)}) {
     Message http{};
@@ -186,7 +186,7 @@ TEST(Challenge, StrangersAreToldNothing) {
   }
 }
 
-TEST(Challenge, ARefusalCountsOnlyWhereItMakesSense) {
+TEST(Challenge, a_refusal_counts_only_where_it_makes_sense) {
   const SharedKey k = key(), other = key("another key of more than 16 bytes");
   Challenge first = acceptor(nullptr);
   const Message no_key_here = *first.on_message(*dialler(&k).opening()).answer;
@@ -199,7 +199,7 @@ TEST(Challenge, ARefusalCountsOnlyWhereItMakesSense) {
   EXPECT_FALSE(calls.on_message(no_key_here).no_common_key);
 }
 
-TEST(Challenge, AnotherReleaseIsNamed) {
+TEST(Challenge, another_release_is_named) {
   const SharedKey k = key();
   const Ends ends = converse(&k, &k, [](int, Message& message) { message[8] = std::byte{2}; });
   EXPECT_EQ(ends.status.message(),
@@ -208,7 +208,7 @@ TEST(Challenge, AnotherReleaseIsNamed) {
 }
 
 // docs/operate/admission.md has these words: whoever writes another implementation can hold it against them.
-TEST(Challenge, TheBytesAreTheDocumentedOnes) {
+TEST(Challenge, the_bytes_are_the_documented_ones) {
   const SharedKey k = key("correct horse battery staple");
   std::vector<Message> recorded;
   ASSERT_TRUE(admitted(converse(&k, &k, [&](int, Message& message) { recorded.push_back(message); })));

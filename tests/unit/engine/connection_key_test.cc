@@ -22,7 +22,7 @@ std::string hex(std::span<const std::byte> bytes) {
   return out;
 }
 
-TEST(ConnectionKey, ASealFitsItsHelloItsSpeakerAndItsConnectionAlone) {
+TEST(ConnectionKey, a_seal_fits_its_hello_its_role_and_its_connection_alone) {
   const ConnectionKey key(secret(0)), other(secret(1));
   const Seal seal = key.seal(Role::dialler, text("a hello"), nullptr).value();
   EXPECT_TRUE(key.check(Role::dialler, text("a hello"), seal).ok());
@@ -32,7 +32,7 @@ TEST(ConnectionKey, ASealFitsItsHelloItsSpeakerAndItsConnectionAlone) {
   EXPECT_FALSE(other.check(Role::dialler, text("a hello"), seal).ok());
 }
 
-TEST(ConnectionKey, EveryBitOfASealCounts) {
+TEST(ConnectionKey, every_bit_of_a_seal_counts) {
   const ConnectionKey key(secret(0));
   const Secret session = key.session_secret().value();
   for (const Secret* shown : {&session, static_cast<const Secret*>(nullptr)}) {
@@ -45,7 +45,7 @@ TEST(ConnectionKey, EveryBitOfASealCounts) {
   }
 }
 
-TEST(ConnectionKey, ASessionsSecretIsShownOnOneConnectionAndByOneEnd) {
+TEST(ConnectionKey, a_sessions_secret_is_proven_on_one_connection_by_one_end) {
   const ConnectionKey first(secret(0)), join(secret(1)), another_join(secret(2));
   const Secret session = first.session_secret().value(), another_session = join.session_secret().value();
   const Seal seal = join.seal(Role::dialler, text("a hello"), &session).value();
@@ -57,7 +57,7 @@ TEST(ConnectionKey, ASessionsSecretIsShownOnOneConnectionAndByOneEnd) {
       join.check_session(Role::dialler, join.seal(Role::dialler, text("a hello"), nullptr).value(), session).ok());
 }
 
-TEST(ConnectionKey, TheBytesAreTheDocumentedOnes) {
+TEST(ConnectionKey, the_bytes_are_the_documented_ones) {
   const ConnectionKey key(secret(0));
   const Secret session = key.session_secret().value();
   EXPECT_EQ(hex(session.bytes()), "3ed3a412bfcf30ea14e90d25bbe82eb79edff44fb709605a6c8e88551af46067");

@@ -5,7 +5,7 @@
 namespace railweave::engine {
 namespace {
 
-TEST(Dial, take_waiters__who_gave_up_is_not_among_them) {
+TEST(Dial, take_waiters__a_waiter_that_gave_up_is_not_among_them) {
   Reactor reactor;
   const Config config;
   Identity self;

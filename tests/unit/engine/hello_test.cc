@@ -98,7 +98,7 @@ TEST(Hello, decode_hello__gives_back_every_field) {
   }
 }
 
-TEST(Hello, encode_hello__the_most_rails_with_the_longest_interface_names_fit_the_bound) {
+TEST(Hello, encode_hello__the_most_rails_with_the_longest_names_fit) {
   Hello h = hello(0);
   h.peer = h.reason = std::string(1000, 'x');
   PeerRail rail;
@@ -115,7 +115,7 @@ TEST(Hello, encode_hello__the_most_rails_with_the_longest_interface_names_fit_th
   }
 }
 
-TEST(Hello, decode_rail__gives_back_every_field_and_takes_no_more_nor_less) {
+TEST(Hello, decode_rail__gives_back_every_field_and_takes_all_bytes) {
   for (const PeerRail& rail : hello(3).rails) {
     std::vector<std::byte> bytes = encode_rail(rail);
     Result<PeerRail> back = decode_rail(bytes);
@@ -134,7 +134,7 @@ TEST(Hello, decode_rail__gives_back_every_field_and_takes_no_more_nor_less) {
   }
 }
 
-TEST(Hello, hello_bytes__strangers_are_refused_by_their_first_bytes) {
+TEST(Hello, hello_bytes__other_protocols_are_refused_by_the_first_bytes) {
   std::vector<std::byte> http(kHelloFixedBytes);
   std::memcpy(http.data(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36);
   EXPECT_NE(why_refused(http).find("not Railweave's"), std::string::npos);

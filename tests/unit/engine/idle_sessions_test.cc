@@ -2,16 +2,16 @@
 // after seconds of the real clock, has no test.
 #include "engine/api/idle_sessions.h"
 
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 
 namespace railweave::engine {
 namespace {
 
 constexpr int kAtOnceMost = 1024;
 
-class Idling : public Paperwork {
+class IdleSessionsTest : public SessionTest {
  protected:
-  ~Idling() override {
+  ~IdleSessionsTest() override {
     for (const auto& session : sessions_) session->fail(Status(Code::cancelled, Scope::session, "the test ended"));
   }
   std::shared_ptr<Session> add() {
@@ -38,7 +38,7 @@ class Idling : public Paperwork {
 
 using EndedSessions = std::vector<int>;
 
-TEST_F(Idling, add__of_too_many_the_oldest_ends_at_once_and_the_log_warns_once) {
+TEST_F(IdleSessionsTest, add__beyond_the_bound_the_oldest_ends_with_one_warning) {
   add_many(kAtOnceMost);
   EXPECT_EQ(over(), EndedSessions{});
   EXPECT_TRUE(warnings.empty());
@@ -48,7 +48,7 @@ TEST_F(Idling, add__of_too_many_the_oldest_ends_at_once_and_the_log_warns_once) 
   EXPECT_EQ(warnings[0], "more than 64 sessions whose peers never opened a stream: they are ended, paper 0's first");
 }
 
-TEST_F(Idling, add__a_session_with_a_stream_counts_no_more_and_is_never_ended) {
+TEST_F(IdleSessionsTest, add__a_session_with_a_stream_does_not_count_and_stays) {
   const auto used = add();
   add_many(kAtOnceMost - 1);
   use(used);
@@ -58,7 +58,7 @@ TEST_F(Idling, add__a_session_with_a_stream_counts_no_more_and_is_never_ended) {
   EXPECT_EQ(over(), EndedSessions{1});
 }
 
-TEST_F(Idling, add__sessions_that_are_over_or_gone_count_no_more_and_none_is_kept_alive) {
+TEST_F(IdleSessionsTest, add__sessions_that_are_over_do_not_count_nor_live_on) {
   const auto ended = add();
   (void)add();
   const std::weak_ptr<Session> gone = sessions_.back();

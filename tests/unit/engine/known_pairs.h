@@ -1,4 +1,4 @@
-// Pairs of rails whose lanes come up and go as a test wants.
+// RailPairsTest of rails whose lanes come up and go as a test wants.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace railweave::engine {
 
 // Rails that all reach each other, the pairs of equal numbers first.
-class Pairs : public testing::Test {
+class RailPairsTest : public testing::Test {
  protected:
   void know(int local_rails, int remote_rails, int lanes_each) {
     std::vector<RailPairs::Candidate> candidates;

@@ -43,7 +43,7 @@ void receive(LogLevel level, LogTopic, const char*, int, std::string_view text) 
   if (level == LogLevel::info) told.emplace_back(text);
 }
 
-class LaneBirths : public PaperLanes {
+class LaneBirths : public SessionLanesTest {
  protected:
   void begin(int number) {
     lanes_.begin_lane(protocol::LaneId(number), {number, number},
@@ -64,7 +64,7 @@ TEST_F(LaneBirths, a_lane_that_its_wire_makes_at_once_stands_at_once) {
   EXPECT_EQ(lanes_came_, 1);
 }
 
-TEST_F(LaneBirths, a_lane_on_its_way_is_polled_at_every_look_until_it_stands) {
+TEST_F(LaneBirths, a_pending_lane_is_polled_each_time_until_it_stands) {
   begin(0);
   EXPECT_EQ(open(), 0u);
   EXPECT_TRUE(lanes_.any_is_pending());

@@ -13,7 +13,7 @@ using Places = std::vector<int>;
 constexpr Nanos kTimeout = 10s;
 
 // Lanes that are looked at every 50 ms, as the reactor does.
-class Looking : public testing::Test {
+class LaneLivenessTest : public testing::Test {
  protected:
   struct Line {
     bool answers = true;
@@ -70,7 +70,7 @@ class Looking : public testing::Test {
   Places given_up_, asked_;
 };
 
-TEST_F(Looking, while_all_answer_nothing_follows) {
+TEST_F(LaneLivenessTest, no_lane_is_given_up_while_all_answer) {
   lines_ = {{}, {}};
   const auto verdict = look_for(30s);
   EXPECT_FALSE(verdict.peer_is_silent);
@@ -78,7 +78,7 @@ TEST_F(Looking, while_all_answer_nothing_follows) {
   EXPECT_EQ(asked_, Places{});
 }
 
-TEST_F(Looking, a_silent_lane_is_given_up_at_once__while_another_is_heard) {
+TEST_F(LaneLivenessTest, a_silent_lane_is_given_up_at_once_while_another_answers) {
   lines_ = {{}, {}, {}};
   look_for(1s);
   lines_[1].answers = false;
@@ -90,7 +90,7 @@ TEST_F(Looking, a_silent_lane_is_given_up_at_once__while_another_is_heard) {
   EXPECT_EQ(given_up_.back(), 1);
 }
 
-TEST_F(Looking, one_that_owes_nothing_is_asked_first) {
+TEST_F(LaneLivenessTest, a_lane_that_owes_nothing_is_asked_first) {
   lines_ = {{}, {.owes = false}};
   look_for(1s);
   lines_[0].answers = false;
@@ -108,7 +108,7 @@ TEST_F(Looking, one_that_owes_nothing_is_asked_first) {
 }
 
 // The kernel sends a keepalive again after seconds, and a KEEP as soon as anything.
-TEST_F(Looking, one_that_owes_an_answer_to_a_keepalive_is_asked_itself) {
+TEST_F(LaneLivenessTest, a_lane_that_owes_a_keepalive_answer_is_asked_itself) {
   lines_ = {{}, {.answers = false, .owes_keepalive = true}};
   look_for(100ms);
   EXPECT_EQ(asked_, Places{});
@@ -123,7 +123,7 @@ TEST_F(Looking, one_that_owes_an_answer_to_a_keepalive_is_asked_itself) {
 }
 
 // What comes by the other lane within two round trips may have been sent before both died.
-TEST_F(Looking, where_round_trips_are_long_another_lane_must_be_heard_later) {
+TEST_F(LaneLivenessTest, with_long_round_trips_another_lane_must_answer_later) {
   lines_ = {{.usual = 200ms}, {.usual = 200ms}};
   look_for(1s);
   lines_[0].answers = false;
@@ -133,7 +133,7 @@ TEST_F(Looking, where_round_trips_are_long_another_lane_must_be_heard_later) {
   EXPECT_EQ(given_up_, Places{});
 }
 
-TEST_F(Looking, when_all_are_silent_it_is_the_peer__and_none_is_given_up) {
+TEST_F(LaneLivenessTest, no_lane_is_given_up_while_all_are_silent) {
   lines_ = {{}, {}};
   look_for(1s);
   lines_[0].answers = lines_[1].answers = false;
@@ -147,7 +147,7 @@ TEST_F(Looking, when_all_are_silent_it_is_the_peer__and_none_is_given_up) {
   EXPECT_EQ(given_up_.front(), 1) << "while 0 is heard";
 }
 
-TEST_F(Looking, a_peer_is_gone_when_nothing_was_heard_for_its_timeout) {
+TEST_F(LaneLivenessTest, a_peer_that_is_silent_for_its_timeout_is_gone) {
   lines_ = {{}, {.owes = false}};  // that is asked, and nobody takes the question
   look_for(1s);
   lines_[0].answers = lines_[1].answers = false;
@@ -156,7 +156,7 @@ TEST_F(Looking, a_peer_is_gone_when_nothing_was_heard_for_its_timeout) {
   EXPECT_EQ(given_up_, Places{});
 }
 
-TEST_F(Looking, a_new_lane_is_a_sign_of_life) {
+TEST_F(LaneLivenessTest, a_new_lane_is_a_sign_of_life) {
   lines_ = {{}, {}};
   look_for(1s);
   lines_[0].answers = lines_[1].answers = false;
@@ -169,7 +169,7 @@ TEST_F(Looking, a_new_lane_is_a_sign_of_life) {
 }
 
 // Its own kernel answers, if only that the window is shut.
-TEST_F(Looking, a_stopped_peer_is_not_silent__whatever_becomes_of_the_other_lane) {
+TEST_F(LaneLivenessTest, a_stopped_peer_is_not_silent_though_another_lane_is_lost) {
   lines_ = {{}, {}};
   look_for(1s);
   lines_[0].answers = false;
@@ -182,7 +182,7 @@ TEST_F(Looking, a_stopped_peer_is_not_silent__whatever_becomes_of_the_other_lane
 }
 
 // Stopped for long, its window is shut, and our kernel asks once a minute. Then the other rail dies.
-TEST_F(Looking, while_a_shut_window_is_to_be_asked_about_no_peer_is_gone) {
+TEST_F(LaneLivenessTest, while_a_shut_window_is_to_be_asked_about_no_peer_is_gone) {
   lines_ = {{}, {.answers = false, .owes = false, .asks_later = true, .heard_at = now_}};
   look_for(1s);
   lines_[0].answers = false;
@@ -195,7 +195,7 @@ TEST_F(Looking, while_a_shut_window_is_to_be_asked_about_no_peer_is_gone) {
 }
 
 // What arrives on it says nothing of what we send there, and nobody else is heard.
-TEST_F(Looking, the_last_lane_is_not_given_up_because_it_is_heard_itself) {
+TEST_F(LaneLivenessTest, the_last_lane_is_not_given_up_though_data_arrives_on_it) {
   lines_ = {{}};
   look_for(1s);
   lines_[0].answers = false;
@@ -208,7 +208,7 @@ TEST_F(Looking, the_last_lane_is_not_given_up_because_it_is_heard_itself) {
 
 // The kernel ended one lane for want of an answer; what goes by the other, idle so far, is not waited for as long once
 // more.
-TEST_F(Looking, who_only_received_need_not_wait_twice) {
+TEST_F(LaneLivenessTest, an_end_that_only_received_need_not_wait_twice) {
   lines_ = {{.owes = false}};
   look_for(5s);
   lines_[0].answers = false;
@@ -217,7 +217,7 @@ TEST_F(Looking, who_only_received_need_not_wait_twice) {
   EXPECT_TRUE(look_for(1500ms).peer_is_gone);
 }
 
-TEST_F(Looking, a_lane_without_a_link_is_given_up_at_once__while_another_one_works) {
+TEST_F(LaneLivenessTest, a_lane_without_a_link_is_given_up_while_another_works) {
   lines_ = {{}, {.owes = false}};
   look_for(1s);
   lines_[0].link_down = true;
@@ -225,7 +225,7 @@ TEST_F(Looking, a_lane_without_a_link_is_given_up_at_once__while_another_one_wor
   EXPECT_EQ(given_up_, Places{0});
 }
 
-TEST_F(Looking, without_any_link_none_is_given_up) {
+TEST_F(LaneLivenessTest, no_lane_is_given_up_without_any_link) {
   lines_ = {{}, {}};
   look_for(1s);
   for (Line& line : lines_) line.link_down = true, line.answers = false;
@@ -238,7 +238,7 @@ TEST_F(Looking, without_any_link_none_is_given_up) {
 }
 
 // It lives, and its lane comes if its way here is open: the outage may end just before the timeout.
-TEST_F(Looking, a_peer_that_probes_has_some_time_more) {
+TEST_F(LaneLivenessTest, a_peer_that_probes_has_some_time_more) {
   lines_ = {Line{}, Line{}};
   look_for(1s);
   for (Line& line : lines_) line.answers = false;
@@ -248,7 +248,7 @@ TEST_F(Looking, a_peer_that_probes_has_some_time_more) {
   EXPECT_TRUE(look_for(2s).peer_is_gone) << "no lane came of it";
 }
 
-TEST_F(Looking, one_that_probes_and_comes_no_further_is_gone_in_the_end) {
+TEST_F(LaneLivenessTest, a_peer_that_only_probes_is_gone_in_the_end) {
   lines_ = {Line{}};
   look_for(1s);
   lines_[0].answers = false;

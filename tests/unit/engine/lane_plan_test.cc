@@ -56,7 +56,7 @@ PairList plan(const std::vector<Rail>& local, const std::vector<PeerRail>& remot
 
 // ------------------------------------------------------------------------------------------------------------ routes
 
-TEST(LanePlan, best_route__link_local_addresses_serve_where_there_are_no_others) {
+TEST(LanePlan, best_route__link_local_addresses_are_the_last_resort) {
   Route route;
   ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v4(10, 0, 2, 1), link_local(2)}), route));
   EXPECT_EQ(route.source, v4(10, 0, 1, 1)) << "though it is another subnet";
@@ -67,7 +67,7 @@ TEST(LanePlan, best_route__link_local_addresses_serve_where_there_are_no_others)
       << "a link-local source reaches no other subnet";
 }
 
-TEST(LanePlan, best_route__an_avoided_family_is_taken_only_where_there_is_no_other) {
+TEST(LanePlan, best_route__an_avoided_family_is_the_last_resort) {
   Route route;
   ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v4(10, 0, 1, 2), link_local(2)}), route,
                          Address::Family::v4));
@@ -95,7 +95,7 @@ TEST(LanePlan, same_subnet__by_the_shorter_prefix) {
   EXPECT_FALSE(same_subnet(v4(10, 0, 1, 1), v6(1, 1)));
 }
 
-TEST(LanePlan, best_route__one_family_and_the_same_subnet_where_there_is_one) {
+TEST(LanePlan, best_route__one_family_and_the_same_subnet_if_possible) {
   Route route;
   EXPECT_FALSE(best_route(rail({v4(10, 0, 1, 1)}), peer({v6(1, 1)}), route));
   ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), v6(1, 1)}), peer({v4(10, 0, 2, 1), v6(1, 2)}), route));
@@ -165,7 +165,7 @@ TEST(LanePlan, choose_pairs__what_cannot_be_covered_is_left) {
   EXPECT_EQ(plan(local, {}), PairList{});
 }
 
-TEST(LanePlan, choose_pairs__both_sides_come_to_the_same_count_and_cover_all) {
+TEST(LanePlan, choose_pairs__both_sides_agree_on_the_count_and_cover_all) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 300; ++round) {
     const std::size_t locals = 1 + random() % 8, remotes = 1 + random() % 8;
@@ -221,7 +221,7 @@ TEST(LanePlan, spread_pairs__any_few_in_a_row_have_different_rails) {
 }
 
 // The first NICs of both ends are dead, all in one subnet: some way between others is tried in the first round.
-TEST(LanePlan, ways_of_round__reach_every_address_at_once_and_all_ways_in_turn) {
+TEST(LanePlan, ways_of_round__reach_every_address_at_once_then_all_ways) {
   std::vector<RailPair> all;
   for (int rail = 0; rail < 8; ++rail)
     for (int address = 0; address < 4; ++address) all.push_back({rail, address});

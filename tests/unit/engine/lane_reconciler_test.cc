@@ -30,9 +30,9 @@ PeerRail peer_rail(int number, bool v6) {
   return rail;
 }
 
-class Reconciler : public PaperLanes {
+class LaneReconcilerTest : public SessionLanesTest {
  protected:
-  ~Reconciler() override {
+  ~LaneReconcilerTest() override {
     reconciler_.reset();
     lanes_.close();  // before the dialler, which has their papers
   }
@@ -68,7 +68,7 @@ class Reconciler : public PaperLanes {
   std::unique_ptr<LaneReconciler> reconciler_;
 };
 
-TEST_F(Reconciler, look__dials_what_the_plan_lacks_and_nothing_twice) {
+TEST_F(LaneReconcilerTest, poll__dials_what_the_plan_lacks_and_nothing_twice) {
   begin();
   EXPECT_EQ(dialler_.under_way(), (std::vector<RailPair>{{1, 1}}));
   EXPECT_EQ(order(0).lane, 1);
@@ -78,7 +78,7 @@ TEST_F(Reconciler, look__dials_what_the_plan_lacks_and_nothing_twice) {
   EXPECT_EQ(dialler_.joins.size(), 1u);
 }
 
-TEST_F(Reconciler, a_welcome_gives_the_session_a_lane) {
+TEST_F(LaneReconcilerTest, a_welcome_gives_the_session_a_lane) {
   begin(2);
   ASSERT_EQ(dialler_.joins.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) dialler_.welcome(i);
@@ -88,7 +88,7 @@ TEST_F(Reconciler, a_welcome_gives_the_session_a_lane) {
 }
 
 // Only a lane that the peer may have heard the confirm of has used its number up.
-TEST_F(Reconciler, the_number_of_a_lane_that_was_never_confirmed_is_used_again) {
+TEST_F(LaneReconcilerTest, the_number_of_a_lane_that_was_never_confirmed_is_used_again) {
   begin_with_one_pair();
   dialler_.answer(0, Kind::failed);
   timers_.pass(5s);
@@ -105,7 +105,7 @@ TEST_F(Reconciler, the_number_of_a_lane_that_was_never_confirmed_is_used_again) 
   EXPECT_EQ(order(3).lane, 3);
 }
 
-TEST_F(Reconciler, a_welcome_by_a_rail_that_the_peer_does_not_have_brings_no_lane) {
+TEST_F(LaneReconcilerTest, a_welcome_by_an_unknown_rail_of_the_peer_brings_no_lane) {
   begin_with_one_pair();
   dialler_.welcome(0, 1);
   EXPECT_EQ(dialler_.joins[0]->taken, 0);
@@ -115,7 +115,7 @@ TEST_F(Reconciler, a_welcome_by_a_rail_that_the_peer_does_not_have_brings_no_lan
   EXPECT_EQ(order(1).lane, 1);
 }
 
-TEST_F(Reconciler, a_lost_lane_is_dialled_again_after_a_rest) {
+TEST_F(LaneReconcilerTest, a_lost_lane_is_dialled_again_after_its_backoff) {
   begin();
   dialler_.welcome(0);
   lose_first_lane();
@@ -126,7 +126,7 @@ TEST_F(Reconciler, a_lost_lane_is_dialled_again_after_a_rest) {
   EXPECT_EQ(of_lost_pair(), 1);
 }
 
-TEST_F(Reconciler, a_session_whose_last_lane_goes_waits_for_the_one_that_is_dialled) {
+TEST_F(LaneReconcilerTest, a_session_without_lanes_waits_for_the_one_being_dialled) {
   begin();
   lose_first_lane();
   EXPECT_FALSE(protocol_.is_over());
@@ -135,7 +135,7 @@ TEST_F(Reconciler, a_session_whose_last_lane_goes_waits_for_the_one_that_is_dial
   EXPECT_EQ(open(), (std::vector<RailPair>{{1, 1}}));
 }
 
-TEST_F(Reconciler, an_instance_that_does_not_know_the_session_ends_it) {
+TEST_F(LaneReconcilerTest, an_instance_that_does_not_know_the_session_ends_it) {
   begin();
   dialler_.answer(0, Kind::unknown_session, "no such session");
   EXPECT_TRUE(protocol_.is_over());
@@ -144,7 +144,7 @@ TEST_F(Reconciler, an_instance_that_does_not_know_the_session_ends_it) {
   EXPECT_EQ(dialler_.joins.size(), 1u);
 }
 
-TEST_F(Reconciler, a_dial_that_cannot_begin_is_tried_again_later) {
+TEST_F(LaneReconcilerTest, a_dial_that_cannot_begin_is_tried_again_later) {
   dialler_.cannot_begin = Status(Code::exhausted, Scope::lane, "no descriptors");
   begin();
   EXPECT_TRUE(dialler_.joins.empty());
@@ -153,14 +153,14 @@ TEST_F(Reconciler, a_dial_that_cannot_begin_is_tried_again_later) {
   EXPECT_EQ(std::ranges::count(dialler_.under_way(), RailPair{1, 1}), 1);
 }
 
-TEST_F(Reconciler, without_memory_the_session_fails) {
+TEST_F(LaneReconcilerTest, without_memory_the_session_fails) {
   dialler_.lacks_memory = true;
   begin();
   EXPECT_TRUE(protocol_.is_over());
   EXPECT_EQ(protocol_.lock()->error().code(), Code::exhausted);
 }
 
-TEST_F(Reconciler, the_other_family_is_dialled_at_once_where_the_first_one_fails) {
+TEST_F(LaneReconcilerTest, the_other_family_is_dialled_at_once_when_the_first_fails) {
   begin(1, true);
   ASSERT_EQ(dialler_.joins.size(), 1u);
   const Address::Family first = order(0).route.source.family;
@@ -171,7 +171,7 @@ TEST_F(Reconciler, the_other_family_is_dialled_at_once_where_the_first_one_fails
   EXPECT_NE(order(1).route.source.family, first);
 }
 
-TEST_F(Reconciler, a_family_that_has_no_route_is_not_dialled) {
+TEST_F(LaneReconcilerTest, a_family_that_has_no_route_is_not_dialled) {
   std::optional<Address::Family> refused;
   dialler_.no_route = [&](int, const Route& route) -> std::string {
     if (!refused) refused = route.source.family;
@@ -183,7 +183,7 @@ TEST_F(Reconciler, a_family_that_has_no_route_is_not_dialled) {
 }
 
 // The peer's packets came by that pair; the dial's own SYN comes again in seconds only.
-TEST_F(Reconciler, on_probe__a_dial_that_has_been_under_way_for_long_is_made_anew) {
+TEST_F(LaneReconcilerTest, on_probe__a_dial_that_takes_long_is_made_anew) {
   begin();
   reconciler_->on_probe({1, 1}, Address::Family::v4, peer_rails_);
   EXPECT_EQ(dialled({1, 1}), 1) << "it is fresh";
@@ -196,7 +196,7 @@ TEST_F(Reconciler, on_probe__a_dial_that_has_been_under_way_for_long_is_made_ane
 
 // A firewall that lets connections through one way only: each probe comes by pairs whose dials are swallowed, and has
 // them dialled anew.
-TEST_F(Reconciler, on_probe__again_and_again_by_pairs_that_swallow_dials__others_stand_in) {
+TEST_F(LaneReconcilerTest, on_probe__backup_pairs_are_dialled_beside_unanswered_dials) {
   begin();
   lose_first_lane();
   reconciler_->poll();
@@ -212,14 +212,14 @@ TEST_F(Reconciler, on_probe__again_and_again_by_pairs_that_swallow_dials__others
 }
 
 // The peer may be deaf by the lanes that are there: any pair may be the one that works.
-TEST_F(Reconciler, on_probe__every_pair_is_dialled) {
+TEST_F(LaneReconcilerTest, on_probe__every_pair_is_dialled) {
   begin();
   reconciler_->on_probe({1, 1}, Address::Family::v4, peer_rails_);
   for (const RailPair& rails : {RailPair{0, 0}, RailPair{0, 1}, RailPair{1, 0}, RailPair{1, 1}})
     EXPECT_EQ(dialled(rails), 1);
 }
 
-TEST_F(Reconciler, a_rail_of_the_peer_without_a_link_is_not_dialled_until_it_has_one) {
+TEST_F(LaneReconcilerTest, a_rail_of_the_peer_is_not_dialled_while_its_link_is_down) {
   begin();
   PeerRail news = peer_rails_[1];
   news.link_down = true;
@@ -233,7 +233,7 @@ TEST_F(Reconciler, a_rail_of_the_peer_without_a_link_is_not_dialled_until_it_has
   EXPECT_EQ(dialled({1, 1}), 2);
 }
 
-TEST_F(Reconciler, destroyed__gives_up_what_is_dialled_and_its_timer) {
+TEST_F(LaneReconcilerTest, destruction_gives_up_dials_and_the_timer) {
   begin();
   dialler_.answer(0, Kind::failed);
   reconciler_->poll();

@@ -29,7 +29,7 @@ struct SharingLane {
   LaneShare::Arrivals arrivals;
 };
 
-class SharingLanes : public testing::Test {
+class LaneShareTest : public testing::Test {
  protected:
   // After a while in which little came: the rate is forgotten slowly.
   static void expect_even_of_2(const Credit& credit) {
@@ -56,7 +56,7 @@ class SharingLanes : public testing::Test {
   TimePoint now_ = kShareTime;
 };
 
-TEST_F(SharingLanes, look__a_lane_alone_has_no_bound) {
+TEST_F(LaneShareTest, poll__a_lane_alone_has_no_bound) {
   lanes_ = {&a_};
   fill_rail();
   EXPECT_EQ(a_.poll(now_), Credit());
@@ -65,13 +65,13 @@ TEST_F(SharingLanes, look__a_lane_alone_has_no_bound) {
   EXPECT_EQ(a_.share.due(), now_ + 100ms);
 }
 
-TEST_F(SharingLanes, look__two_have_even_windows_that_together_are_the_target) {
+TEST_F(LaneShareTest, poll__two_lanes_have_even_windows_that_sum_to_the_target) {
   fill_rail();
   EXPECT_EQ(a_.poll(now_), (Credit{.window_bytes = kEvenOf2}));
   EXPECT_EQ(b_.poll(now_), (Credit{.window_bytes = kEvenOf2}));
 }
 
-TEST_F(SharingLanes, look__a_third_makes_windows_smaller_and_when_it_ends_they_grow_back) {
+TEST_F(LaneShareTest, poll__a_third_lane_shrinks_windows_and_its_end_restores_them) {
   fill_rail();
   (void)c_.arrive(now_, 1000, 100);
   for (SharingLane* lane : {&a_, &b_}) EXPECT_EQ(lane->poll(now_).window_bytes, kEvenOf3);
@@ -83,7 +83,7 @@ TEST_F(SharingLanes, look__a_third_makes_windows_smaller_and_when_it_ends_they_g
   EXPECT_EQ(a_.poll(now_), Credit());
 }
 
-TEST_F(SharingLanes, look__a_lane_that_ends_keeps_its_window_for_100_ms_and_has_the_idle_one_then) {
+TEST_F(LaneShareTest, poll__a_lane_that_ends_has_the_idle_window_after_100_ms) {
   lanes_.push_back(&c_);
   fill_rail();
   (void)a_.poll(now_ += 5ms);
@@ -97,21 +97,21 @@ TEST_F(SharingLanes, look__a_lane_that_ends_keeps_its_window_for_100_ms_and_has_
   EXPECT_EQ(a_.share.due(), TimePoint::max()) << "an idle process is not woken";
 }
 
-TEST_F(SharingLanes, look__a_lane_that_goes_on_within_100_ms_shares_again) {
+TEST_F(LaneShareTest, poll__a_lane_that_goes_on_within_100_ms_shares_again) {
   fill_rail();
   (void)a_.arrive(now_, 1000, 0);
   keep_sending({&a_, &b_});
   expect_even_of_2(a_.poll(now_ + 50ms));
 }
 
-TEST_F(SharingLanes, look__a_lane_that_never_had_more_to_send_has_the_idle_window) {
+TEST_F(LaneShareTest, poll__a_lane_that_never_had_more_to_send_has_the_idle_window) {
   (void)b_.poll(kShareTime);
   (void)c_.poll(kShareTime);
   EXPECT_EQ(a_.arrive(kShareTime, 1000, 0), (Credit{.window_bytes = kIdleOf3}));
   EXPECT_EQ(a_.share.due(), TimePoint::max());
 }
 
-TEST_F(SharingLanes, look__a_peer_that_might_send_and_does_not_for_300_ms_has_no_demand) {
+TEST_F(LaneShareTest, poll__a_peer_that_sends_nothing_for_300_ms_has_no_demand) {
   fill_rail();
   now_ += 300ms - 1ns;
   (void)b_.arrive(now_, 1000, 100);
@@ -123,7 +123,7 @@ TEST_F(SharingLanes, look__a_peer_that_might_send_and_does_not_for_300_ms_has_no
 }
 
 // Frames without data come by a lane whose last segment said that more waits: another lane takes the rest.
-TEST_F(SharingLanes, look__control_frames_are_no_sign_of_demand) {
+TEST_F(LaneShareTest, poll__control_frames_are_no_sign_of_demand) {
   fill_rail();
   for (int ms = 0; ms < 300; ms += 10) {
     (void)b_.arrive(now_, 1000, 100);
@@ -138,7 +138,7 @@ TEST_F(SharingLanes, look__control_frames_are_no_sign_of_demand) {
 }
 
 // Nobody looks after a process that hangs.
-TEST_F(SharingLanes, look__of_a_lane_that_does_not_look_the_demand_is_over_with_its_lease) {
+TEST_F(LaneShareTest, poll__demand_of_a_lane_without_polls_ends_with_its_lease) {
   fill_rail();
   (void)b_.arrive(now_ + 250ms, 1000, 100);
   expect_even_of_2(b_.arrive(now_ + 500ms, 1000, 100));
@@ -146,7 +146,7 @@ TEST_F(SharingLanes, look__of_a_lane_that_does_not_look_the_demand_is_over_with_
 }
 
 // The host stood still: whoever looks first finds that the leases of all others are over.
-TEST_F(SharingLanes, look__after_a_time_in_which_nobody_looked_a_lane_does_not_take_itself_for_the_only_one) {
+TEST_F(LaneShareTest, poll__a_pause_of_the_host_does_not_hide_the_other_lanes) {
   fill_rail();
   now_ += 700ms;
   expect_even_of_2(a_.arrive(now_, 1000, 100));
@@ -156,7 +156,7 @@ TEST_F(SharingLanes, look__after_a_time_in_which_nobody_looked_a_lane_does_not_t
 }
 
 // A peer with a large window has all its data under way, so nothing waits.
-TEST_F(SharingLanes, look__a_lane_that_brings_much_has_demand_whatever_its_peer_says) {
+TEST_F(LaneShareTest, poll__a_lane_that_brings_much_has_demand_though_none_waits) {
   fill_rail();
   for (int sample = 0; sample < 60; ++sample, now_ += 5ms)
     for (SharingLane* lane : lanes_) (void)lane->arrive(now_, kGigabitIn5Ms / 2, 0);
@@ -164,7 +164,7 @@ TEST_F(SharingLanes, look__a_lane_that_brings_much_has_demand_whatever_its_peer_
   expect_even_of_2(b_.poll(now_));
 }
 
-TEST_F(SharingLanes, destroyed__the_others_share_without_it) {
+TEST_F(LaneShareTest, destruction_leaves_the_share_to_the_others) {
   fill_rail();
   {
     SharingLane gone{account_, Rate::from_megabits(1000)};
@@ -174,7 +174,7 @@ TEST_F(SharingLanes, destroyed__the_others_share_without_it) {
   EXPECT_EQ(a_.poll(now_).window_bytes, kEvenOf2);
 }
 
-TEST_F(SharingLanes, look__a_lane_whose_place_was_taken_over_counts_at_another_one) {
+TEST_F(LaneShareTest, poll__a_lane_whose_place_was_taken_over_counts_elsewhere) {
   fill_rail();
   memory_->places[0].leased_until = 1;  // as another owner would
   (void)a_.arrive(now_, 1000, 100);
@@ -182,7 +182,7 @@ TEST_F(SharingLanes, look__a_lane_whose_place_was_taken_over_counts_at_another_o
   EXPECT_EQ(load_of(*memory_, now_).demanding, 2);
 }
 
-TEST_F(SharingLanes, look__where_the_account_is_full_a_lane_has_the_least_window) {
+TEST_F(LaneShareTest, poll__a_lane_has_the_least_window_while_the_account_is_full) {
   fill_rail();
   now_ += 1ms;
   for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.looked_at = now_});
@@ -195,9 +195,9 @@ TEST_F(SharingLanes, look__where_the_account_is_full_a_lane_has_the_least_window
 }
 
 // The nominal speed of a virtual NIC is not known: a count that jumps would be taken for a rail without bounds.
-class SharingOfUnknownSpeed : public SharingLanes {
+class UnknownSpeedLaneShareTest : public LaneShareTest {
  protected:
-  SharingOfUnknownSpeed() { lanes_ = {&d_, &e_}; }
+  UnknownSpeedLaneShareTest() { lanes_ = {&d_, &e_}; }
   // What arrives at 1 Gb/s, for both.
   void arrive_for(Nanos time) {
     for (const TimePoint end = now_ + time; now_ < end;) {
@@ -210,12 +210,12 @@ class SharingOfUnknownSpeed : public SharingLanes {
   SharingLane d_{account_, Rate{}}, e_{account_, Rate{}};
 };
 
-TEST_F(SharingOfUnknownSpeed, look__windows_follow_what_arrives) {
+TEST_F(UnknownSpeedLaneShareTest, poll__windows_follow_what_arrives) {
   arrive_for(50ms);
   EXPECT_NEAR(double(d_.poll(now_).window_bytes), double(kEvenOf2), 200);
 }
 
-TEST_F(SharingOfUnknownSpeed, look__what_arrived_before_in_another_memory_is_no_rate) {
+TEST_F(UnknownSpeedLaneShareTest, poll__what_arrived_before_in_another_memory_is_no_rate) {
   arrive_for(50ms);
   const auto shared = std::make_shared<AccountMemory>();
   shared->places[0].arrived_bytes = 1'000'000'000'000;
@@ -226,7 +226,7 @@ TEST_F(SharingOfUnknownSpeed, look__what_arrived_before_in_another_memory_is_no_
   EXPECT_LT(e_.poll(now_).window_bytes, 2 * kEvenOf2);
 }
 
-TEST_F(SharingOfUnknownSpeed, look__what_arrived_while_there_was_no_place_is_no_rate) {
+TEST_F(UnknownSpeedLaneShareTest, poll__what_arrived_without_a_place_is_no_rate) {
   for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.looked_at = now_});
   SharingLane late{account_, Rate{}};
   ASSERT_EQ(late.arrive(now_, 1000, 100), (Credit{.window_bytes = kShareLeast}));

@@ -17,10 +17,10 @@ constexpr std::uint64_t kTurnOf41 = 28 * KiB;  // 10 ms of 1 Gb/s, divided by 41
 constexpr int kTurnsAtATime = 32;              // of 1 Gb/s and slower rails
 constexpr int kCrowdFrom = 100;                // its first place
 
-class TakingTurns : public testing::Test {
+class CreditTurns : public testing::Test {
  protected:
   // The rail is known to bring 1 Gb/s: the lane had it alone for a moment.
-  TakingTurns() {
+  CreditTurns() {
     (void)lane_.poll(now_ - 5ms, {.position = 1}, 100us);
     arrivals_ = {.position = 625'001};
     (void)lane_.poll(now_, arrivals_, 100us);
@@ -60,7 +60,7 @@ class TakingTurns : public testing::Test {
   TimePoint now_ = kTurnsTime;
 };
 
-TEST_F(TakingTurns, look__a_turn_is_beyond_what_arrived_by_windows_of_8_KiB) {
+TEST_F(CreditTurns, poll__a_turn_is_a_limit_beyond_what_arrived) {
   const TurnCredit credit = arrive(1000);
   EXPECT_EQ(credit, (TurnCredit{.window_bytes = 8 * KiB, .limit = arrivals_.position + kTurnOf41}));
   EXPECT_TRUE(has_turn());
@@ -69,7 +69,7 @@ TEST_F(TakingTurns, look__a_turn_is_beyond_what_arrived_by_windows_of_8_KiB) {
   EXPECT_LT(lane_.due(), now_ + 9ms);
 }
 
-TEST_F(TakingTurns, look__where_all_turns_are_taken_a_lane_waits) {
+TEST_F(CreditTurns, poll__a_lane_waits_while_all_turns_are_taken) {
   busy(kTurnsAtATime);
   const TurnCredit credit = arrive(1000);
   EXPECT_EQ(credit, (TurnCredit{.window_bytes = 8 * KiB, .limit = arrivals_.position}));
@@ -80,7 +80,7 @@ TEST_F(TakingTurns, look__where_all_turns_are_taken_a_lane_waits) {
   EXPECT_EQ(poll().limit, arrivals_.position + kTurnOf41);
 }
 
-TEST_F(TakingTurns, look__a_turn_ends_when_a_window_of_it_is_left) {
+TEST_F(CreditTurns, poll__a_turn_ends_when_a_window_of_it_is_left) {
   const std::uint64_t limit = arrive(1000).limit;
   busy(kTurnsAtATime);
   EXPECT_EQ(arrive(kTurnOf41 - kTurnLeft - 1).limit, limit);
@@ -95,7 +95,7 @@ TEST_F(TakingTurns, look__a_turn_ends_when_a_window_of_it_is_left) {
   EXPECT_EQ(mine().turns, 12u);
 }
 
-TEST_F(TakingTurns, look__a_lane_gets_at_most_one_turn_ahead_of_one_that_waits) {
+TEST_F(CreditTurns, poll__a_lane_gets_at_most_one_turn_ahead_of_one_that_waits) {
   take_turns_until_it_waits();
   EXPECT_EQ(mine().turns, 12u) << "the lane began the last one when it was one ahead";
   for (PaperPlace& place : crowd_) place.turns = 11;
@@ -104,7 +104,7 @@ TEST_F(TakingTurns, look__a_lane_gets_at_most_one_turn_ahead_of_one_that_waits) 
   EXPECT_EQ(mine().turns, 13u);
 }
 
-TEST_F(TakingTurns, look__one_that_waits_and_does_not_look_for_3_ms_keeps_nobody_waiting) {
+TEST_F(CreditTurns, poll__a_waiting_lane_without_polls_for_3_ms_delays_no_other) {
   for (PaperPlace& place : crowd_) place.turns = 15;
   crowd_[7].turns = 10;
   take_turns_until_it_waits();
@@ -117,7 +117,7 @@ TEST_F(TakingTurns, look__one_that_waits_and_does_not_look_for_3_ms_keeps_nobody
   EXPECT_TRUE(has_turn());
 }
 
-TEST_F(TakingTurns, look__a_turn_of_which_nothing_comes_keeps_nobody_waiting_after_two_queues) {
+TEST_F(CreditTurns, poll__an_unused_turn_delays_no_other_after_two_queues) {
   busy(kTurnsAtATime);
   (void)arrive(1000);
   now_ += 4ms;
@@ -128,7 +128,7 @@ TEST_F(TakingTurns, look__a_turn_of_which_nothing_comes_keeps_nobody_waiting_aft
   EXPECT_TRUE(has_turn());
 }
 
-TEST_F(TakingTurns, look__but_no_more_than_four_times_as_many_turns_are_given) {
+TEST_F(CreditTurns, poll__at_most_four_times_as_many_turns_are_given) {
   crowd_.resize(150, {.looked_at = now_, .turns = 10});
   busy(4 * kTurnsAtATime);
   (void)arrive(1000);
@@ -140,7 +140,7 @@ TEST_F(TakingTurns, look__but_no_more_than_four_times_as_many_turns_are_given) {
   EXPECT_TRUE(has_turn()) << "they are over";
 }
 
-TEST_F(TakingTurns, look__a_turn_of_which_nothing_comes_is_over_after_four_queues) {
+TEST_F(CreditTurns, poll__an_unused_turn_is_over_after_four_queues) {
   const std::uint64_t limit = arrive(1000).limit;
   now_ += 8ms;
   busy(kTurnsAtATime);
@@ -151,7 +151,7 @@ TEST_F(TakingTurns, look__a_turn_of_which_nothing_comes_is_over_after_four_queue
   EXPECT_FALSE(has_turn());
 }
 
-TEST_F(TakingTurns, look__what_comes_within_four_queues_keeps_the_turn) {
+TEST_F(CreditTurns, poll__what_comes_within_four_queues_keeps_the_turn) {
   (void)arrive(1000);
   for (int i = 0; i < 10; ++i) {
     now_ += 7ms;
@@ -162,7 +162,7 @@ TEST_F(TakingTurns, look__what_comes_within_four_queues_keeps_the_turn) {
   EXPECT_EQ(mine().turns, 11u);
 }
 
-TEST_F(TakingTurns, look__control_frames_do_not_keep_a_turn) {
+TEST_F(CreditTurns, poll__control_frames_do_not_keep_a_turn) {
   const std::uint64_t limit = arrive(1000).limit;
   for (int ms = 0; ms < 9; ++ms) {
     now_ += 1ms;
@@ -173,7 +173,7 @@ TEST_F(TakingTurns, look__control_frames_do_not_keep_a_turn) {
   EXPECT_FALSE(has_turn());
 }
 
-TEST_F(TakingTurns, look__a_peer_that_might_use_its_limit_and_does_not_for_300_ms_has_no_demand) {
+TEST_F(CreditTurns, poll__a_peer_that_ignores_its_limit_for_300_ms_has_no_demand) {
   (void)arrive(1000);
   for (int i = 0; i < 299; ++i) {
     now_ += 1ms;
@@ -188,7 +188,7 @@ TEST_F(TakingTurns, look__a_peer_that_might_use_its_limit_and_does_not_for_300_m
 }
 
 // It cannot send, so its silence says nothing.
-TEST_F(TakingTurns, look__a_peer_that_waits_for_its_turn_keeps_its_demand) {
+TEST_F(CreditTurns, poll__a_peer_that_waits_for_its_turn_keeps_its_demand) {
   busy(kTurnsAtATime);
   for (int round = 0; round < 3; ++round) {
     (void)arrive(round == 0 ? 1000 : kTurnOf41);
@@ -204,7 +204,7 @@ TEST_F(TakingTurns, look__a_peer_that_waits_for_its_turn_keeps_its_demand) {
   }
 }
 
-TEST_F(TakingTurns, look__a_lane_that_ends_has_no_limit_and_no_turn) {
+TEST_F(CreditTurns, poll__a_lane_that_ends_has_no_limit_and_no_turn) {
   (void)arrive(1000);
   arrivals_.waiting_kib = 0;
   EXPECT_EQ(poll(), (TurnCredit{.window_bytes = 8 * KiB}));
@@ -213,7 +213,7 @@ TEST_F(TakingTurns, look__a_lane_that_ends_has_no_limit_and_no_turn) {
   EXPECT_EQ(poll(), (TurnCredit{.window_bytes = 4 * KiB}));
 }
 
-TEST_F(TakingTurns, look__where_others_end_a_lane_that_waited_has_no_limit_any_more) {
+TEST_F(CreditTurns, poll__a_lane_that_waited_has_no_limit_once_others_end) {
   busy(kTurnsAtATime);
   (void)arrive(1000);
   crowd_.resize(31);
@@ -221,7 +221,7 @@ TEST_F(TakingTurns, look__where_others_end_a_lane_that_waited_has_no_limit_any_m
   EXPECT_EQ(poll(), (TurnCredit{.window_bytes = 8 * KiB})) << "32 are few enough for windows";
 }
 
-TEST_F(TakingTurns, look__a_lane_that_begins_has_had_as_many_turns_as_the_one_that_waits) {
+TEST_F(CreditTurns, poll__a_new_lane_counts_as_many_turns_as_the_one_that_waits) {
   for (PaperPlace& place : crowd_) place.turns = 1000;
   crowd_[3].turns = 990;
   busy(kTurnsAtATime + 1);
@@ -230,13 +230,13 @@ TEST_F(TakingTurns, look__a_lane_that_begins_has_had_as_many_turns_as_the_one_th
   EXPECT_EQ(mine().turns, 990u);
 }
 
-TEST_F(TakingTurns, look__also_across_the_end_of_the_count) {
+TEST_F(CreditTurns, poll__turns_are_compared_across_the_end_of_the_count) {
   for (PaperPlace& place : crowd_) place.turns = ~std::uint32_t{0} - 1;
   take_turns_until_it_waits();
   EXPECT_EQ(mine().turns, 0u) << "two more";
 }
 
-TEST_F(TakingTurns, look__turns_that_were_forged_in_a_lanes_own_place_count_for_nothing) {
+TEST_F(CreditTurns, poll__turns_forged_in_a_lanes_own_place_are_ignored) {
   (void)arrive(1000);
   for (const std::uint32_t forged : {5000u, 0u, ~0u}) {
     mine().turns = forged;
@@ -246,7 +246,7 @@ TEST_F(TakingTurns, look__turns_that_were_forged_in_a_lanes_own_place_count_for_
 }
 
 // Its process stood still: the others went on meanwhile, and would have to wait until it has caught up.
-TEST_F(TakingTurns, look__a_lane_that_was_away_counts_as_having_had_as_many_turns_as_the_others) {
+TEST_F(CreditTurns, poll__a_lane_that_was_away_counts_as_many_turns_as_others) {
   busy(kTurnsAtATime);
   (void)arrive(1000);
   ASSERT_FALSE(has_turn());
@@ -262,7 +262,7 @@ TEST_F(TakingTurns, look__a_lane_that_was_away_counts_as_having_had_as_many_turn
   EXPECT_EQ(mine().turns, 50u);
 }
 
-TEST_F(TakingTurns, look__a_lane_with_a_turn_is_not_away_before_its_turn_is_over) {
+TEST_F(CreditTurns, poll__a_lane_with_a_turn_is_not_away_before_its_turn_is_over) {
   (void)arrive(1000);
   for (PaperPlace& place : crowd_) place.turns = 50;
   now_ += 7ms;
@@ -274,7 +274,7 @@ TEST_F(TakingTurns, look__a_lane_with_a_turn_is_not_away_before_its_turn_is_over
 
 // The last segment by the lane said that more waits, and another lane took the rest. Turns come all the same, and
 // nobody uses them.
-TEST_F(TakingTurns, look__turns_that_nobody_uses_do_not_keep_up_demand) {
+TEST_F(CreditTurns, poll__unused_turns_do_not_keep_up_demand) {
   TurnCredit credit = arrive(1000);
   credit = arrive(credit.limit - arrivals_.position);
   const std::uint32_t before = mine().turns;
@@ -291,7 +291,7 @@ TEST_F(TakingTurns, look__turns_that_nobody_uses_do_not_keep_up_demand) {
 }
 
 // Its process hangs, or wants all for itself: it waits for ever, says so each time, and never takes a turn.
-TEST_F(TakingTurns, look__beside_a_forged_place_that_waits_for_ever_a_lane_has_a_turn_each_100_ms) {
+TEST_F(CreditTurns, poll__a_forged_place_that_waits_delays_a_turn_by_100_ms) {
   for (PaperPlace& place : crowd_) place.turns = 0;
   take_turns_until_it_waits();
   int begun = 0;
@@ -308,7 +308,7 @@ TEST_F(TakingTurns, look__beside_a_forged_place_that_waits_for_ever_a_lane_has_a
 
 // The others stood still when lanes began at a count of their own: a lane that is far ahead of all that wait would have
 // one turn each 100 ms for long.
-TEST_F(TakingTurns, look__a_lane_far_ahead_counts_from_the_others_after_100_ms) {
+TEST_F(CreditTurns, poll__a_lane_far_ahead_counts_from_the_others_after_100_ms) {
   mine().turns = 1000;
   busy(0);
   (void)arrive(1000);
@@ -320,7 +320,7 @@ TEST_F(TakingTurns, look__a_lane_far_ahead_counts_from_the_others_after_100_ms) 
   EXPECT_LE(mine().turns, 12u) << "the crowd has had 10";
 }
 
-TEST_F(TakingTurns, look__where_forged_places_have_all_turns_for_ever_a_lane_has_one_each_100_ms) {
+TEST_F(CreditTurns, poll__forged_places_leave_a_lane_one_turn_each_100_ms) {
   crowd_.resize(200, {.looked_at = now_, .turns = 10});
   busy(200);
   (void)arrive(1000);
@@ -334,7 +334,7 @@ TEST_F(TakingTurns, look__where_forged_places_have_all_turns_for_ever_a_lane_has
 }
 
 // Lanes that begin one after the other, each with a turn at once, are not each one ahead of the lane before.
-TEST_F(TakingTurns, look__a_lane_that_begins_where_nobody_waits_is_not_ahead_of_the_others) {
+TEST_F(CreditTurns, poll__a_new_lane_is_not_ahead_where_no_lane_waits) {
   busy(int(crowd_.size()));
   crowd_[3].turns = 20;
   (void)arrive(1000);
@@ -343,10 +343,10 @@ TEST_F(TakingTurns, look__a_lane_that_begins_where_nobody_waits_is_not_ahead_of_
 
 constexpr Nanos kSmallestTurn{8 * PaperPort::kPacketTime / 4};  // 8 KiB at 1 Gb/s
 
-class PortOfTurns : public testing::TestWithParam<int> {
+class PortCreditTurns : public testing::TestWithParam<int> {
  protected:
   // All of them begin at once; what is measured begins when they share.
-  PortOfTurns() {
+  PortCreditTurns() {
     port_.add(GetParam());
     port_.run(200ms);
     port_.forget();
@@ -355,7 +355,7 @@ class PortOfTurns : public testing::TestWithParam<int> {
   PaperPort port_{std::make_shared<RailAccount>(), kTurnsTime};
 };
 
-TEST_P(PortOfTurns, look__all_have_the_same_share_in_a_second_and_the_rail_is_busy) {
+TEST_P(PortCreditTurns, poll__all_senders_have_equal_shares_and_the_rail_is_busy) {
   port_.run(1s);
   EXPECT_GT(port_.jains_index(), 0.99);
   EXPECT_LT(port_.longest_pause(), std::max<Nanos>(25ms, 3 * kSmallestTurn * GetParam())) << "about two rounds";
@@ -363,7 +363,7 @@ TEST_P(PortOfTurns, look__all_have_the_same_share_in_a_second_and_the_rail_is_bu
   EXPECT_GT(port_.goodput(), 0.999);
 }
 
-TEST_P(PortOfTurns, look__senders_that_stand_still_keep_the_others_from_nothing) {
+TEST_P(PortCreditTurns, poll__senders_that_stand_still_delay_no_other) {
   for (std::size_t i = 0; i < 10; ++i) port_.senders[i].stands_still = true;
   port_.run(1s);
   double least = 1e18, most = 0;
@@ -375,7 +375,7 @@ TEST_P(PortOfTurns, look__senders_that_stand_still_keep_the_others_from_nothing)
   EXPECT_GT(port_.goodput(), 0.98);
 }
 
-INSTANTIATE_TEST_SUITE_P(Senders, PortOfTurns, testing::Values(33, 40, 80, 160, 255));
+INSTANTIATE_TEST_SUITE_P(Senders, PortCreditTurns, testing::Values(33, 40, 80, 160, 255));
 
 }  // namespace
 }  // namespace railweave::engine

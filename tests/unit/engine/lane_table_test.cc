@@ -13,7 +13,7 @@
 namespace railweave::engine {
 namespace {
 
-class LanePlaces : public testing::Test {
+class LaneTableTest : public testing::Test {
  protected:
   // The place it got; -1: none.
   int add(int number, int rail) {
@@ -71,7 +71,7 @@ using Numbers = std::vector<int>;
 
 // ------------------------------------------------------------------------------------------------------------- places
 
-TEST_F(LanePlaces, find_free__a_place_is_seen_once_it_is_published) {
+TEST_F(LaneTableTest, find_free__a_place_is_seen_once_it_is_published) {
   ASSERT_EQ(table_.find_free(), 0);
   EXPECT_EQ(table_.count(), 0);
   start(0, 0, 0);
@@ -81,13 +81,13 @@ TEST_F(LanePlaces, find_free__a_place_is_seen_once_it_is_published) {
   EXPECT_EQ(table_.rails_of_lanes(), (std::vector<RailPair>{{0, 0}}));
 }
 
-TEST_F(LanePlaces, find_free__a_place_that_nothing_came_of_is_found_again) {
+TEST_F(LaneTableTest, find_free__a_place_that_nothing_came_of_is_found_again) {
   ASSERT_EQ(table_.find_free(), 0);
   EXPECT_EQ(table_.find_free(), 0);
   EXPECT_TRUE(table_.at(0).is_free());
 }
 
-TEST_F(LanePlaces, find_free__the_first_place_whose_lane_has_ended_is_used_again_where_it_was) {
+TEST_F(LaneTableTest, find_free__the_first_place_of_an_ended_lane_is_used_again) {
   for (const int number : {0, 1, 2}) ASSERT_EQ(add(number, number), number);
   const LaneDriver* const before = &table_.at(1);
   close(1);
@@ -98,7 +98,7 @@ TEST_F(LanePlaces, find_free__the_first_place_whose_lane_has_ended_is_used_again
   EXPECT_EQ(table_.at(1).generation(), 2u);
 }
 
-TEST_F(LanePlaces, find_free__a_lane_that_is_ending_keeps_its_place) {
+TEST_F(LaneTableTest, find_free__a_lane_that_is_ending_keeps_its_place) {
   paper_[0].lingers = true;
   ASSERT_EQ(add(0, 0), 0);
   begin_end(0);
@@ -109,7 +109,7 @@ TEST_F(LanePlaces, find_free__a_lane_that_is_ending_keeps_its_place) {
   EXPECT_EQ(table_.find_free(), 0);
 }
 
-TEST_F(LanePlaces, find_free__there_are_so_many_places_and_no_more) {
+TEST_F(LaneTableTest, find_free__the_number_of_places_is_bounded) {
   std::set<const LaneDriver*> places;
   for (int i = 0; i < kPlacesMax; ++i) {
     const int place = table_.find_free();
@@ -126,7 +126,7 @@ TEST_F(LanePlaces, find_free__there_are_so_many_places_and_no_more) {
   for (int i = 0; i < kPlacesMax; ++i) EXPECT_TRUE(places.contains(&table_.at(i))) << i << " has moved";
 }
 
-TEST_F(LanePlaces, close__frees_every_place_also_of_lanes_that_are_ending) {
+TEST_F(LaneTableTest, close__frees_every_place_also_of_lanes_that_are_ending) {
   paper_[1].lingers = true;
   for (const int number : {0, 1}) ASSERT_EQ(add(number, number), number);
   begin_end(1);
@@ -140,7 +140,7 @@ TEST_F(LanePlaces, close__frees_every_place_also_of_lanes_that_are_ending) {
 
 // ----------------------------------------------------------------------------------------------------- finding a lane
 
-TEST_F(LanePlaces, with_lane__a_number_leads_to_the_open_lane_that_has_it) {
+TEST_F(LaneTableTest, with_lane__a_number_leads_to_the_open_lane_that_has_it) {
   for (const int number : {0, 1}) ASSERT_EQ(add(number, number), number);
   EXPECT_EQ(found(protocol::LaneId(1)), Numbers{1});
   EXPECT_EQ(found(protocol::LaneId(2)), Numbers{});
@@ -154,7 +154,7 @@ TEST_F(LanePlaces, with_lane__a_number_leads_to_the_open_lane_that_has_it) {
   EXPECT_EQ(found(protocol::LaneId(2)), Numbers{2});
 }
 
-TEST_F(LanePlaces, find__a_lane_that_was_seen_is_found_until_it_ends_and_never_its_successor) {
+TEST_F(LaneTableTest, find__a_lane_is_found_until_it_ends_and_no_successor) {
   ASSERT_EQ(add(0, 0), 0);
   const LaneRef seen{0, table_.at(0).generation()};
   EXPECT_EQ(table_.find(seen), &table_.at(0));
@@ -168,7 +168,7 @@ TEST_F(LanePlaces, find__a_lane_that_was_seen_is_found_until_it_ends_and_never_i
 }
 
 // The lane may end, and another take its place, between a look and the claim.
-TEST_F(LanePlaces, with_lane__what_becomes_of_a_lane_before_its_claim_counts) {
+TEST_F(LaneTableTest, with_lane__what_becomes_of_a_lane_before_its_claim_counts) {
   ASSERT_EQ(add(0, 0), 0);
   const LaneRef seen{0, table_.at(0).generation()};
   LaneDriver& driver = table_.at(0);
@@ -189,7 +189,7 @@ TEST_F(LanePlaces, with_lane__what_becomes_of_a_lane_before_its_claim_counts) {
   EXPECT_EQ(by_ref, Numbers{});
 }
 
-TEST_F(LanePlaces, each_claimed__holds_one_claim_at_a_time_and_visits_closed_places_too) {
+TEST_F(LaneTableTest, each_claimed__holds_one_claim_at_a_time_also_of_closed_lanes) {
   for (const int number : {0, 1, 2}) ASSERT_EQ(add(number, number), number);
   close(1);
   const auto is_claimed = [this](int place) RW_NO_THREAD_SAFETY_ANALYSIS {
@@ -210,7 +210,7 @@ TEST_F(LanePlaces, each_claimed__holds_one_claim_at_a_time_and_visits_closed_pla
 // ----------------------------------------------------------------------------------------------- what lanes are
 // together
 
-TEST_F(LanePlaces, rails__are_those_of_open_lanes_and_named_once_each) {
+TEST_F(LaneTableTest, rail_names__those_of_open_lanes_once_each) {
   EXPECT_EQ(table_.rail_names(), "");
   ASSERT_EQ(add(0, 1), 0);
   ASSERT_EQ(add(1, 0), 1);
@@ -224,7 +224,7 @@ TEST_F(LanePlaces, rails__are_those_of_open_lanes_and_named_once_each) {
   EXPECT_EQ(table_.rails_of_lanes(), (std::vector<RailPair>{{0, 0}, {1, 1}}));
 }
 
-TEST_F(LanePlaces, every_lane_is_blocked__asks_open_lanes_and_there_must_be_one) {
+TEST_F(LaneTableTest, every_lane_is_blocked__asks_open_lanes_and_there_must_be_one) {
   EXPECT_FALSE(table_.every_lane_is_blocked());
   for (const int number : {0, 1}) ASSERT_EQ(add(number, number), number);
   block(0, 0);
@@ -237,7 +237,7 @@ TEST_F(LanePlaces, every_lane_is_blocked__asks_open_lanes_and_there_must_be_one)
   EXPECT_FALSE(table_.every_lane_is_blocked());
 }
 
-TEST_F(LanePlaces, every_lane_is_blocked__needs_no_claim) {
+TEST_F(LaneTableTest, every_lane_is_blocked__needs_no_claim) {
   ASSERT_EQ(add(0, 0), 0);
   block(0, 0);
   LaneDriver& driver = table_.at(0);
@@ -259,7 +259,7 @@ std::shared_ptr<wire::LaneMetrics> lane_that_sent(const std::string& rail, const
   return metrics;
 }
 
-TEST_F(LanePlaces, stats__lanes_by_place_and_behind_them_the_sums_of_former_ones_by_rail) {
+TEST_F(LaneTableTest, stats__lanes_by_place_then_sums_of_former_ones_by_rail) {
   table_.count_by(0, lane_that_sent("eth0", "a", 1));
   table_.count_by(1, lane_that_sent("eth1", "b", 10));
   table_.count_by(0, lane_that_sent("eth1", "c", 100));     // eth0 was there
@@ -279,7 +279,7 @@ TEST_F(LanePlaces, stats__lanes_by_place_and_behind_them_the_sums_of_former_ones
   expect(3, "eth1", "c", 110);
 }
 
-TEST_F(LanePlaces, stats__what_a_lane_counts_later_is_read_anew) {
+TEST_F(LaneTableTest, stats__what_a_lane_counts_later_is_read_anew) {
   const auto metrics = lane_that_sent("eth0", "a", 1);
   table_.count_by(0, metrics);
   ASSERT_EQ(table_.stats().size(), 1u);

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using discovery::LinkState;
 
-class Links : public testing::Test {
+class LinkWatchTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const int ifindex : {7, 9}) {
@@ -50,7 +50,7 @@ class Links : public testing::Test {
   std::string reported_;  // the reactor's thread's
 };
 
-TEST_F(Links, is_up__is_what_was_told_last) {
+TEST_F(LinkWatchTest, is_up__is_the_state_reported_last) {
   EXPECT_TRUE(watch_->is_up(0) && watch_->is_up(1));
   apply({{9, false}});
   EXPECT_EQ(told(), "1-");
@@ -61,12 +61,12 @@ TEST_F(Links, is_up__is_what_was_told_last) {
   EXPECT_TRUE(watch_->is_up(1));
 }
 
-TEST_F(Links, hear__another_link_of_the_index_of_one_that_is_gone_is_none_of_the_rails) {
+TEST_F(LinkWatchTest, apply__a_new_link_with_the_index_of_a_removed_one_is_no_rail) {
   apply({{7, false, true}, {7, true}});
   EXPECT_EQ(told(), "0-");
 }
 
-TEST_F(Links, hear__tells_of_rails_that_change) {
+TEST_F(LinkWatchTest, apply__rails_that_change_are_reported) {
   apply({{7, true}, {3, false}});
   EXPECT_EQ(told(), "");
   apply({{9, false}});
@@ -77,7 +77,7 @@ TEST_F(Links, hear__tells_of_rails_that_change) {
   EXPECT_EQ(told(), "1-0-1+");
 }
 
-TEST_F(Links, hear__tells_of_rails_that_came_since_and_of_one_that_is_another_interface_now) {
+TEST_F(LinkWatchTest, apply__new_rails_and_replaced_interfaces_are_reported) {
   apply({{9, false}});
   EXPECT_EQ(told(), "1-");
   on_reactor(reactor_, [this] {
@@ -91,7 +91,7 @@ TEST_F(Links, hear__tells_of_rails_that_came_since_and_of_one_that_is_another_in
   EXPECT_EQ(told(), "1-1+2-");
 }
 
-TEST_F(Links, hear__what_does_not_last_is_not_told) {
+TEST_F(LinkWatchTest, apply__a_change_that_does_not_last_is_not_reported) {
   apply({{7, false}, {7, true}});
   on_reactor(reactor_, [this] {
     watch_->apply({{9, false}});

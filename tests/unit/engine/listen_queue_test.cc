@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "engine/api/stream_setup.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 
 namespace railweave::engine {
 namespace {
 
-TEST_F(Paperwork, streams_beyond_the_budget_have_no_slots_until_others_are_accepted) {
+TEST_F(SessionTest, streams_beyond_the_budget_have_no_slots_until_an_accept) {
   add_lanes(1);
   const auto offered = [&](protocol::StreamId stream) {
     paper_[0].says(protocol::OpenFrame{.stream = stream, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});
@@ -25,7 +25,7 @@ TEST_F(Paperwork, streams_beyond_the_budget_have_no_slots_until_others_are_accep
 }
 
 // The peer's session ended without an answer, and it opens the stream again in another.
-TEST_F(Paperwork, a_stream_that_lives_is_accepted_before_one_whose_session_is_over) {
+TEST_F(SessionTest, a_live_stream_is_accepted_before_one_of_an_ended_session) {
   add_lanes(1);
   paper_[0].says(protocol::OpenFrame{.stream = 0, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});
   drive();
@@ -43,7 +43,7 @@ TEST_F(Paperwork, a_stream_that_lives_is_accepted_before_one_whose_session_is_ov
   EXPECT_TRUE(dead->dead());
 }
 
-TEST_F(Paperwork, of_streams_whose_session_is_over_the_last_few_wait_for_their_accept) {
+TEST_F(SessionTest, the_last_few_streams_of_an_ended_session_await_an_accept) {
   add_lanes(1);
   for (protocol::StreamId stream = 0; stream < 100; ++stream)
     paper_[0].says(protocol::OpenFrame{.stream = stream, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});

@@ -1,11 +1,11 @@
 #include "engine/api/listeners.h"
 
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 
 namespace railweave::engine {
 namespace {
 
-class ListenersByNumber : public Paperwork {
+class ListenersTest : public SessionTest {
  protected:
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override { return listeners_.find(id); }
 
@@ -27,7 +27,7 @@ class ListenersByNumber : public Paperwork {
   Listeners listeners_{2};
 };
 
-TEST_F(ListenersByNumber, add__no_number_is_ever_used_again) {
+TEST_F(ListenersTest, add__no_number_is_ever_used_again) {
   const auto first = listeners_.add(1), second = listeners_.add(2);
   EXPECT_NE(first->id(), second->id());
   EXPECT_EQ(listeners_.find(first->id()), first);
@@ -40,7 +40,7 @@ TEST_F(ListenersByNumber, add__no_number_is_ever_used_again) {
   EXPECT_GT(listeners_.add(1)->id(), third->id());
 }
 
-TEST_F(ListenersByNumber, close__the_listener_is_found_no_more_and_takes_no_stream) {
+TEST_F(ListenersTest, close__the_listener_is_found_no_more_and_takes_no_stream) {
   const auto closed = listeners_.add(1), other = listeners_.add(1);
   listeners_.close(closed->id());
   EXPECT_EQ(listeners_.find(closed->id()), nullptr);
@@ -52,7 +52,7 @@ TEST_F(ListenersByNumber, close__the_listener_is_found_no_more_and_takes_no_stre
   EXPECT_EQ(listeners_.find(other->id()), other);
 }
 
-TEST_F(ListenersByNumber, close__what_waits_there_closes_with_it) {
+TEST_F(ListenersTest, close__what_waits_there_closes_with_it) {
   add_lanes(1);
   const auto queue = listeners_.add(~std::uint64_t{0});
   open_streams(0, 3, queue->id());
@@ -65,7 +65,7 @@ TEST_F(ListenersByNumber, close__what_waits_there_closes_with_it) {
   EXPECT_EQ(waiting_in(*queue), 0u);
 }
 
-TEST_F(ListenersByNumber, close_all__every_listener_is_closed) {
+TEST_F(ListenersTest, close_all__every_listener_is_closed) {
   const auto one = listeners_.add(1), other = listeners_.add(1);
   listeners_.close_all();
   EXPECT_FALSE(one->has_room() || other->has_room());
@@ -73,7 +73,7 @@ TEST_F(ListenersByNumber, close_all__every_listener_is_closed) {
   EXPECT_EQ(listeners_.find(other->id()), nullptr);
 }
 
-TEST_F(ListenersByNumber, slots_of_streams_that_nobody_accepted_are_shared_by_all_listeners) {
+TEST_F(ListenersTest, slots_of_unaccepted_streams_are_shared_by_all_listeners) {
   const auto one = listeners_.add(1), other = listeners_.add(1);
   auto first = one->take_slots(), second = other->take_slots();
   EXPECT_TRUE(first && second);
@@ -82,7 +82,7 @@ TEST_F(ListenersByNumber, slots_of_streams_that_nobody_accepted_are_shared_by_al
   EXPECT_TRUE(other->take_slots());
 }
 
-TEST_F(ListenersByNumber, drop_dead__of_each_listener_the_last_few_stay) {
+TEST_F(ListenersTest, drop_dead__of_each_listener_the_last_few_stay) {
   add_lanes(1);
   constexpr int kMany = int(ListenQueue::kDeadMax) + 10;
   const auto one = listeners_.add(~std::uint64_t{0}), other = listeners_.add(~std::uint64_t{0});

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/engine/paper_lanes.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 
 namespace railweave::engine {
 namespace {
@@ -13,9 +13,9 @@ struct StandingTime {
   StandingClock time_;
 };
 
-class Overridden : protected StandingTime, public Paperwork {
+class CreditOverride : protected StandingTime, public SessionTest {
  protected:
-  Overridden() : Paperwork(Config().stall_timeout, time_) {}
+  CreditOverride() : SessionTest(Config().stall_timeout, time_) {}
 
   void SetUp() override {
     add_lanes(2);
@@ -47,7 +47,7 @@ class Overridden : protected StandingTime, public Paperwork {
   std::unique_ptr<SendEnd> send_;
 };
 
-TEST_F(Overridden, a_receiver_that_lets_nothing_go_is_warned_of_once_for_each_lane) {
+TEST_F(CreditOverride, a_receiver_that_lets_nothing_go_is_logged_once_a_lane) {
   for (const protocol::LaneId lane : {0, 1}) let_nothing_go(lane);
   ASSERT_TRUE(send_->post(place_.data(), 60'000).ok());
   wait(900ms);
@@ -67,7 +67,7 @@ TEST_F(Overridden, a_receiver_that_lets_nothing_go_is_warned_of_once_for_each_la
   }
 }
 
-TEST_F(Overridden, one_that_lets_some_go_is_not_warned_of) {
+TEST_F(CreditOverride, a_receiver_that_lets_some_go_is_not_logged) {
   for (const protocol::LaneId lane : {0, 1})
     paper_[lane].says(protocol::WindowFrame{.lane = lane, .edition = 1, .credit = {.window_bytes = 8192}});
   drive(3);

@@ -43,7 +43,7 @@ TEST(OwnRailsOfLoopback, open__each_rail_listens_and_its_port_is_announced) {
   EXPECT_TRUE(stats[0].link_up);
 }
 
-TEST(OwnRailsOfLoopback, open__where_the_ports_are_used_up_the_error_names_the_setting) {
+TEST(OwnRailsOfLoopback, open__the_error_names_the_setting_when_ports_are_used_up) {
   Config config;
   Reactor reactor;
   const Porch taken;
@@ -171,7 +171,7 @@ class Host {
   std::vector<std::string> heard_;  // the reactor's thread's
 };
 
-class ChangingRails : public testing::Test {
+class OwnRailsTest : public testing::Test {
  protected:
   // Runs `test` in a namespace with two cables, or skips where there is no privilege for namespaces or no ip(8).
   void with_host(DeviceModel devices, const std::function<void(Host&)>& test) {
@@ -186,7 +186,7 @@ class ChangingRails : public testing::Test {
   }
 };
 
-TEST_F(ChangingRails, a_link_that_goes_down_and_comes_back_is_news_each_time) {
+TEST_F(OwnRailsTest, a_link_that_goes_down_and_comes_back_is_news_each_time) {
   with_host(DeviceModel::aggregate, [](Host& host) {
     ASSERT_TRUE(run_in_shell("ip link set port1 down"));
     host.after("link 1-", [](const OwnRails& rails) {
@@ -209,7 +209,7 @@ TEST_F(ChangingRails, a_link_that_goes_down_and_comes_back_is_news_each_time) {
   });
 }
 
-TEST_F(ChangingRails, another_address_is_news_and_announced_and_the_other_rail_stays_as_it_was) {
+TEST_F(OwnRailsTest, another_address_is_announced_and_the_other_rail_stays) {
   with_host(DeviceModel::rails, [](Host& host) {
     ASSERT_TRUE(run_in_shell("ip addr del 10.0.1.1/24 dev eth1 && ip addr add 10.0.1.9/24 dev eth1"));
     host.after("news 1", [&](const OwnRails& rails) {
@@ -224,7 +224,7 @@ TEST_F(ChangingRails, another_address_is_news_and_announced_and_the_other_rail_s
   });
 }
 
-TEST_F(ChangingRails, an_interface_that_comes_is_a_new_rail_of_a_device_of_all) {
+TEST_F(OwnRailsTest, a_new_interface_is_a_new_rail_of_an_aggregate_device) {
   with_host(DeviceModel::aggregate, [](Host& host) {
     ASSERT_TRUE(run_in_shell(kThirdCable));
     host.after("news 2", [&](const OwnRails& rails) {
@@ -239,7 +239,7 @@ TEST_F(ChangingRails, an_interface_that_comes_is_a_new_rail_of_a_device_of_all) 
   });
 }
 
-TEST_F(ChangingRails, an_interface_that_comes_is_no_rail_where_each_rail_is_a_device) {
+TEST_F(OwnRailsTest, a_new_interface_is_no_rail_where_each_rail_is_a_device) {
   with_host(DeviceModel::rails, [](Host& host) {
     ASSERT_TRUE(run_in_shell(std::string(kThirdCable) +
                              "; ip addr del 10.0.1.1/24 dev eth1; ip addr add 10.0.1.9/24 dev eth1"));
@@ -247,7 +247,7 @@ TEST_F(ChangingRails, an_interface_that_comes_is_no_rail_where_each_rail_is_a_de
   });
 }
 
-TEST_F(ChangingRails, an_interface_that_is_plugged_out_and_in_is_the_rail_it_was) {
+TEST_F(OwnRailsTest, an_interface_that_is_plugged_out_and_in_is_the_rail_it_was) {
   with_host(DeviceModel::rails, [](Host& host) {
     int former = 0;
     host.poll([&](const OwnRails& rails) { former = rails.at(1).ifindex; });
@@ -270,7 +270,7 @@ TEST_F(ChangingRails, an_interface_that_is_plugged_out_and_in_is_the_rail_it_was
 }
 
 // A peer would take an address that two rails tell of for two rails.
-TEST_F(ChangingRails, an_address_that_goes_to_another_rail_keeps_its_port_and_is_told_by_that_one_alone) {
+TEST_F(OwnRailsTest, an_address_that_changes_rails_keeps_its_port) {
   with_host(DeviceModel::rails, [](Host& host) {
     std::uint16_t port = 0;
     host.poll([&](const OwnRails& rails) { port = rails.with_ports()[1].addresses.at(0).port; });
@@ -284,7 +284,7 @@ TEST_F(ChangingRails, an_address_that_goes_to_another_rail_keeps_its_port_and_is
   });
 }
 
-TEST_F(ChangingRails, close__nothing_is_heard_any_more) {
+TEST_F(OwnRailsTest, close__changes_are_no_longer_reported) {
   with_host(DeviceModel::aggregate, [](Host& host) {
     host.close();
     ASSERT_TRUE(run_in_shell("ip link set port1 down"));

@@ -19,7 +19,7 @@ class StandingClock final : public Clock {
   TimePoint at{std::chrono::hours(1)};
 };
 
-class PaperLanes : public testing::Test, public LanesOwner {
+class SessionLanesTest : public testing::Test, public LanesOwner {
  protected:
   void add_lane(int number, int rail) {
     ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(number), {rail, rail},

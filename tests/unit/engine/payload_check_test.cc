@@ -13,7 +13,7 @@ namespace {
 
 using Verdict = PayloadCheck::Verdict;
 
-class Payload : public testing::Test {
+class PayloadCheckTest : public testing::Test {
  protected:
   std::vector<std::byte> sent_ = std::vector<std::byte>(1000, std::byte{7}), place_ = std::vector<std::byte>(1000);
   PayloadCheck check_;
@@ -29,7 +29,7 @@ class Payload : public testing::Test {
   }
 };
 
-TEST_F(Payload, WhatNobodySaidAnythingOfIsLeftAsItIs) {
+TEST_F(PayloadCheckTest, a_payload_without_a_checksum_is_left_as_it_is) {
   const wire::Target target = check_.expect({}, {place_, true});
   EXPECT_EQ(target.where.data(), place_.data());
   EXPECT_TRUE(target.read_while_landing);
@@ -37,7 +37,7 @@ TEST_F(Payload, WhatNobodySaidAnythingOfIsLeftAsItIs) {
   EXPECT_EQ(check_.arrived(), Verdict::none);
 }
 
-TEST_F(Payload, LandsInItsPlaceWhereNobodyReadsMeanwhile) {
+TEST_F(PayloadCheckTest, a_payload_lands_in_its_place_without_concurrent_readers) {
   const wire::Target target = expect(false);
   EXPECT_EQ(target.where.data(), place_.data());
   arrives(target);
@@ -47,7 +47,7 @@ TEST_F(Payload, LandsInItsPlaceWhereNobodyReadsMeanwhile) {
   EXPECT_EQ(check_.found(), crc32c(place_));
 }
 
-TEST_F(Payload, WhoReadsMeanwhileSeesNoneOfItBeforeItIsKnownToBeRight) {
+TEST_F(PayloadCheckTest, a_concurrent_reader_sees_no_payload_before_it_is_checked) {
   arrives(expect(true), true);
   EXPECT_EQ(check_.arrived(), Verdict::damaged);
   EXPECT_TRUE(untouched());
@@ -59,7 +59,7 @@ TEST_F(Payload, WhoReadsMeanwhileSeesNoneOfItBeforeItIsKnownToBeRight) {
   EXPECT_EQ(place_, sent_);
 }
 
-TEST_F(Payload, WhoseMemoryIsWithdrawnIsThrownAway) {
+TEST_F(PayloadCheckTest, a_payload_whose_memory_is_withdrawn_is_thrown_away) {
   for (const bool read_while_landing : {false, true}) {
     const wire::Target target = expect(read_while_landing);
     check_.withdraw(std::span(place_).last(1));
@@ -74,7 +74,7 @@ TEST_F(Payload, WhoseMemoryIsWithdrawnIsThrownAway) {
   EXPECT_EQ(check_.arrived(), Verdict::intact);
 }
 
-TEST_F(Payload, OfWhichNothingIsKeptIsNotLookedAt) {
+TEST_F(PayloadCheckTest, a_payload_of_which_nothing_is_kept_is_not_checked) {
   const std::span<std::byte> nowhere{static_cast<std::byte*>(nullptr), 1000};
   EXPECT_EQ(check_.expect(1, {nowhere, true}).where.data(), nullptr);
   EXPECT_EQ(check_.arrived(), Verdict::none);
@@ -83,7 +83,7 @@ TEST_F(Payload, OfWhichNothingIsKeptIsNotLookedAt) {
   EXPECT_EQ(check_.arrived(), Verdict::none);
 }
 
-TEST_F(Payload, OfTheLargestSizeHasRoomApart) {
+TEST_F(PayloadCheckTest, a_payload_of_the_largest_size_has_room_apart) {
   sent_.assign(protocol::kSegmentBytesMax, std::byte{9});
   place_.assign(protocol::kSegmentBytesMax, std::byte{0});
   arrives(expect(true));

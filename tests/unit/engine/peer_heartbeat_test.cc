@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Pulse : public testing::Test {
+class PeerHeartbeatTest : public testing::Test {
  protected:
   // What was said in so long, looked at every 50 ms: a letter each, asks counted apart.
   std::string look_for(Nanos time, bool answers, bool waits = true, bool kernel_answers = true) {
@@ -36,24 +36,24 @@ class Pulse : public testing::Test {
   int asked_ = 0;
 };
 
-TEST_F(Pulse, who_answers_is_asked_every_second_and_never_told_of) {
+TEST_F(PeerHeartbeatTest, a_peer_that_answers_is_asked_every_second_and_stays_fine) {
   EXPECT_EQ(look_for(60s, true), "");
   EXPECT_GE(asked_, 50);
   EXPECT_LE(asked_, 60);
 }
 
-TEST_F(Pulse, who_speaks_is_not_asked) {
+TEST_F(PeerHeartbeatTest, a_peer_that_sends_frames_is_not_asked) {
   for (int i = 0; i < 100; ++i, ++consumed_) EXPECT_EQ(look_for(500ms, false), "");
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(Pulse, nobody_waits_nobody_asks) {
+TEST_F(PeerHeartbeatTest, a_peer_that_nobody_waits_for_is_not_asked) {
   EXPECT_EQ(look_for(600s, false, false), "");
   EXPECT_EQ(asked_, 0);
   EXPECT_EQ(look_for(4900ms, false), "") << "from when somebody does";
 }
 
-TEST_F(Pulse, who_is_stopped_is_told_of_after_five_seconds__and_again_when_he_goes_on) {
+TEST_F(PeerHeartbeatTest, a_stopped_peer_is_reported_after_5_s_and_when_it_is_back) {
   look_for(1s, true);
   EXPECT_EQ(look_for(4s, false), "");
   EXPECT_EQ(look_for(10s, false), "s");
@@ -62,13 +62,13 @@ TEST_F(Pulse, who_is_stopped_is_told_of_after_five_seconds__and_again_when_he_go
   EXPECT_EQ(look_for(10s, false), "s");
 }
 
-TEST_F(Pulse, who_is_stopped_for_the_whole_timeout_is_gone) {
+TEST_F(PeerHeartbeatTest, a_peer_that_is_stopped_for_the_whole_timeout_is_gone) {
   EXPECT_EQ(look_for(19s, false), "s");
   EXPECT_EQ(look_for(1100ms, false).front(), 'g');
 }
 
 // Both ends of a job are suspended and go on: the one that wakes first has not heard from the other for hours.
-TEST_F(Pulse, while_we_slept_ourselves_nobody_could_answer) {
+TEST_F(PeerHeartbeatTest, a_pause_of_our_own_process_does_not_count) {
   look_for(1s, true);
   now_ += 1h;
   EXPECT_EQ(look_for(4s, false), "");
@@ -77,7 +77,7 @@ TEST_F(Pulse, while_we_slept_ourselves_nobody_could_answer) {
   EXPECT_EQ(look_for(20s, false).front(), 'g');
 }
 
-TEST_F(Pulse, while_its_kernel_is_silent_nothing_counts__and_what_did_counts_on) {
+TEST_F(PeerHeartbeatTest, time_of_a_silent_kernel_does_not_count_and_other_time_does) {
   look_for(1s, true);
   EXPECT_EQ(look_for(4s, false), "");
   EXPECT_EQ(look_for(60s, false, true, false), "");
@@ -86,15 +86,15 @@ TEST_F(Pulse, while_its_kernel_is_silent_nothing_counts__and_what_did_counts_on)
   EXPECT_EQ(look_for(15s, false).front(), 'g');
 }
 
-TEST_F(Pulse, without_a_timeout_never) {
+TEST_F(PeerHeartbeatTest, a_peer_is_never_gone_without_a_timeout) {
   PeerHeartbeat patient(Nanos{0});
   for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.poll(now_ += 1s, 0, true, true), PeerHeartbeat::Verdict::gone);
 }
 
 // By two lanes that hold a hundred bytes each.
-class Asked : public testing::Test {
+class HeartbeatProbeTest : public testing::Test {
  protected:
-  Asked() {
+  HeartbeatProbeTest() {
     question_.goes_by({0, 7, 100, 0});
     question_.goes_by({1, 8, 100, 0});
   }
@@ -108,7 +108,7 @@ class Asked : public testing::Test {
   TimePoint now_{1h};
 };
 
-TEST_F(Asked, it_travels_while_one_of_its_lanes_moves) {
+TEST_F(HeartbeatProbeTest, a_probe_travels_while_one_of_its_lanes_moves) {
   EXPECT_TRUE(travels_after(900ms, 10, 0));
   EXPECT_TRUE(travels_after(900ms, 10, 0));
   EXPECT_TRUE(travels_after(900ms, 10, 50));
@@ -116,7 +116,7 @@ TEST_F(Asked, it_travels_while_one_of_its_lanes_moves) {
   EXPECT_FALSE(travels_after(1s, 10, 50)) << "a stopped peer's kernel has taken what it can";
 }
 
-TEST_F(Asked, it_is_there_when_the_first_lane_brought_it) {
+TEST_F(HeartbeatProbeTest, a_probe_has_arrived_when_the_first_lane_brought_it) {
   EXPECT_FALSE(travels_after(10ms, 50, 100));
   EXPECT_TRUE(question_.is_asked()) << "and not to be asked again";
   EXPECT_FALSE(travels_after(10ms, 60, 120));
@@ -124,7 +124,7 @@ TEST_F(Asked, it_is_there_when_the_first_lane_brought_it) {
   EXPECT_FALSE(question_.is_asked());
 }
 
-TEST_F(Asked, one_that_is_lost_with_its_lanes_is_asked_again) {
+TEST_F(HeartbeatProbeTest, a_probe_that_is_lost_with_its_lanes_is_to_be_sent_again) {
   EXPECT_TRUE(travels_after(10ms, {}, 10));
   EXPECT_FALSE(travels_after(10ms, {}, {}));
   EXPECT_FALSE(question_.is_asked());

@@ -6,22 +6,22 @@
 
 #include "engine/connect/rail_dialler.h"
 #include "tests/unit/engine/on_reactor.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 #include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 namespace {
 
 // A session whose only lane was lost, and a peer's door, which nobody opens but the test.
-class Probing : public Paperwork {
+class PeerProbeTest : public SessionTest {
  protected:
-  Probing() {
+  PeerProbeTest() {
     config_.peer_timeout = std::chrono::seconds(60);
     rails_[0].name = "lo";
     rails_[0].loopback = true;
     rails_[0].addresses = {{.family = Address::Family::v4, .bytes = {127, 0, 0, 1}, .prefix_bits = 8}};
   }
-  ~Probing() override {
+  ~PeerProbeTest() override {
     reactor_.stop();
     probe_.reset();
   }
@@ -68,7 +68,7 @@ class Probing : public Paperwork {
 };
 
 // What it says of our rails is old by then, and the peer would take it for news.
-TEST_F(Probing, a_probe_ends_when_a_lane_stands_again) {
+TEST_F(PeerProbeTest, a_probe_ends_when_a_lane_stands_again) {
   on_reactor(reactor_, [this] { probe_->poll(); });
   const OwnedFd asked = probed();
   ASSERT_TRUE(asked);

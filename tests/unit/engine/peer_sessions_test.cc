@@ -1,16 +1,16 @@
-// Records of sessions of paper. The reactor does not run.
+// PeerSessionsTest of sessions of paper. The reactor does not run.
 #include "engine/api/peer_sessions.h"
 
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 #include "tests/unit/engine/talker.h"
 
 namespace railweave::engine {
 namespace {
 
-class Records : public Paperwork {
+class PeerSessionsTest : public SessionTest {
  protected:
-  Records() { EXPECT_TRUE(rails_.open().ok()); }
-  ~Records() override {
+  PeerSessionsTest() { EXPECT_TRUE(rails_.open().ok()); }
+  ~PeerSessionsTest() override {
     peers_.clear();
     within_host_->fail(Status(Code::cancelled, Scope::session, "the test ended"));
     within_host_->close_lanes();
@@ -45,7 +45,7 @@ class Records : public Paperwork {
 
 using RailNumbers = std::vector<int>;
 
-TEST_F(Records, add__a_session_by_rails_has_its_rails_seen_to_and_another_is_watched_alone) {
+TEST_F(PeerSessionsTest, add__a_session_within_the_host_is_watched_without_rails) {
   EXPECT_EQ(peers_.find(*session_), nullptr);
   const PeerSession& by_rails = peers_.add(session_, true);
   const PeerSession& within = peers_.add(within_host_, false);
@@ -58,7 +58,7 @@ TEST_F(Records, add__a_session_by_rails_has_its_rails_seen_to_and_another_is_wat
   EXPECT_EQ(peers_.find(*within_host_), &within);
 }
 
-TEST_F(Records, remove__takes_that_session_alone_and_is_nothing_for_one_that_has_no_record) {
+TEST_F(PeerSessionsTest, remove__takes_that_session_alone_and_ignores_unknown_ones) {
   add_both();
   peers_.remove(*session_);
   EXPECT_EQ(peers_.find(*session_), nullptr);
@@ -68,7 +68,7 @@ TEST_F(Records, remove__takes_that_session_alone_and_is_nothing_for_one_that_has
   EXPECT_EQ(peers_.add(session_, true).session, session_);
 }
 
-TEST_F(Records, remove__the_session_outlives_what_looks_after_it) {
+TEST_F(PeerSessionsTest, remove__the_record_holds_its_session_until_then) {
   auto session = std::make_shared<Session>(config_, *this, "paper", 3);
   const std::weak_ptr<Session> last = session;
   const Session& known = *session;
@@ -79,7 +79,7 @@ TEST_F(Records, remove__the_session_outlives_what_looks_after_it) {
   EXPECT_TRUE(last.expired());
 }
 
-TEST_F(Records, on_link__every_session_knows_of_the_link_and_peers_by_rails_are_told) {
+TEST_F(PeerSessionsTest, on_link__all_sessions_know_and_peers_by_rails_are_notified) {
   add_both();
   peers_.on_link(1, false);
   for (const auto& session : {session_, within_host_}) {
@@ -92,7 +92,7 @@ TEST_F(Records, on_link__every_session_knows_of_the_link_and_peers_by_rails_are_
   for (const auto& session : {session_, within_host_}) EXPECT_TRUE(session->has_link(1));
 }
 
-TEST_F(Records, announce_rail__every_peer_by_rails_hears_of_the_rail) {
+TEST_F(PeerSessionsTest, announce_rail__every_peer_by_rails_gets_the_announcement) {
   add_both();
   peers_.announce_rail(0);
   EXPECT_EQ(told(0), RailNumbers{0});
@@ -104,7 +104,7 @@ TEST_F(Records, announce_rail__every_peer_by_rails_hears_of_the_rail) {
   EXPECT_EQ(told(0), (RailNumbers{0, 1})) << "a session without a record is told nothing";
 }
 
-TEST_F(Records, stop_reconciling__nobody_sees_to_rails_and_sessions_are_still_watched) {
+TEST_F(PeerSessionsTest, stop_reconciling__rails_are_left_and_sessions_still_watched) {
   add_both();
   peers_.stop_reconciling();
   const PeerSession* const record = peers_.find(*session_);
@@ -116,7 +116,7 @@ TEST_F(Records, stop_reconciling__nobody_sees_to_rails_and_sessions_are_still_wa
   EXPECT_EQ(told(0), RailNumbers{});
 }
 
-TEST_F(Records, clear__no_session_has_a_record) {
+TEST_F(PeerSessionsTest, clear__no_session_has_a_record) {
   add_both();
   const long holders = session_.use_count();
   peers_.clear();
@@ -126,7 +126,7 @@ TEST_F(Records, clear__no_session_has_a_record) {
   EXPECT_FALSE(session_->over());
 }
 
-TEST_F(Records, hear_rails__what_is_no_rail_loses_the_session) {
+TEST_F(PeerSessionsTest, apply_rails__a_malformed_rail_ends_the_session) {
   add_both();
   PeerSession& record = *peers_.find(*session_);
   record.apply_rails();

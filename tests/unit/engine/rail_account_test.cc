@@ -18,7 +18,7 @@ using Renewed = AccountPlace::Renewed;
 constexpr TimePoint kAccountTime{1h};
 constexpr int kAllPlaces = AccountMemory::kPlaces;
 
-class RailAccounts : public testing::Test {
+class RailAccountTest : public testing::Test {
  protected:
   RailLoad load(TimePoint now = kAccountTime) const { return load_of(*memory_, now); }
   AccountMemory::Place& raw(int number) { return memory_->places[std::size_t(number)]; }
@@ -32,7 +32,7 @@ class RailAccounts : public testing::Test {
   std::shared_ptr<RailAccount> account_ = std::make_shared<RailAccount>(memory_);
 };
 
-TEST_F(RailAccounts, renew__takes_a_place_and_keeps_it) {
+TEST_F(RailAccountTest, renew__takes_a_place_and_keeps_it) {
   AccountPlace a{account_}, b{account_};
   EXPECT_EQ(a.renew(kAccountTime), Renewed::new_place);
   EXPECT_EQ(b.renew(kAccountTime), Renewed::new_place);
@@ -42,7 +42,7 @@ TEST_F(RailAccounts, renew__takes_a_place_and_keeps_it) {
   EXPECT_EQ(load(kAccountTime + 1h).lanes, 1) << "the other did not look";
 }
 
-TEST_F(RailAccounts, renew__what_a_lane_says_counts_at_its_place) {
+TEST_F(RailAccountTest, renew__what_a_lane_says_counts_at_its_place) {
   AccountPlace a{account_}, b{account_};
   for (AccountPlace* place : {&a, &b}) (void)place->renew(kAccountTime);
   a.add_arrived(100);
@@ -54,7 +54,7 @@ TEST_F(RailAccounts, renew__what_a_lane_says_counts_at_its_place) {
   EXPECT_EQ(a.load(kAccountTime).arrived_bytes, 123u);
 }
 
-TEST_F(RailAccounts, load_of__has_the_shortest_round_trip_that_a_lane_knows) {
+TEST_F(RailAccountTest, load_of__has_the_shortest_round_trip_that_a_lane_knows) {
   AccountPlace a{account_}, b{account_};
   for (AccountPlace* place : {&a, &b}) (void)place->renew(kAccountTime);
   EXPECT_EQ(load().least_rtt, 0us) << "nobody knows one";
@@ -68,7 +68,7 @@ TEST_F(RailAccounts, load_of__has_the_shortest_round_trip_that_a_lane_knows) {
   EXPECT_EQ(load(kAccountTime + 2min).least_rtt, std::chrono::microseconds(UINT32_MAX));
 }
 
-TEST_F(RailAccounts, destroyed__its_place_is_the_next_ones_and_nothing_but_what_arrived_is_left_of_it) {
+TEST_F(RailAccountTest, a_destroyed_place_leaves_only_its_arrived_bytes) {
   {
     AccountPlace gone{account_};
     (void)gone.renew(kAccountTime);
@@ -88,7 +88,7 @@ TEST_F(RailAccounts, destroyed__its_place_is_the_next_ones_and_nothing_but_what_
   EXPECT_EQ(load().arrived_bytes, 100u) << "else the rate would go back";
 }
 
-TEST_F(RailAccounts, renew__a_place_is_taken_over_when_its_owner_did_not_look_for_a_minute) {
+TEST_F(RailAccountTest, renew__a_place_not_renewed_for_a_minute_is_taken_over) {
   AccountPlace idle{account_};
   (void)idle.renew(kAccountTime);
   AccountPlace early{account_}, late{account_};
@@ -101,7 +101,7 @@ TEST_F(RailAccounts, renew__a_place_is_taken_over_when_its_owner_did_not_look_fo
 }
 
 // Else the two would take turns about it.
-TEST_F(RailAccounts, renew__whose_place_was_taken_over_leaves_it_to_the_new_owner) {
+TEST_F(RailAccountTest, renew__whose_place_was_taken_over_leaves_it_to_the_new_owner) {
   AccountPlace old{account_}, taker{account_};
   (void)old.renew(kAccountTime);
   (void)taker.renew(kAccountTime + 60s);
@@ -112,7 +112,7 @@ TEST_F(RailAccounts, renew__whose_place_was_taken_over_leaves_it_to_the_new_owne
   EXPECT_EQ(old.renew(kAccountTime + 60s + 3ms), Renewed::kept);
 }
 
-TEST_F(RailAccounts, destroyed__whose_place_was_taken_over_frees_nothing) {
+TEST_F(RailAccountTest, a_destroyed_place_that_was_taken_over_frees_nothing) {
   AccountPlace taker{account_};
   {
     AccountPlace old{account_};
@@ -122,7 +122,7 @@ TEST_F(RailAccounts, destroyed__whose_place_was_taken_over_frees_nothing) {
   EXPECT_EQ(taker.renew(kAccountTime + 60s), Renewed::kept);
 }
 
-TEST_F(RailAccounts, renew__where_all_are_taken_there_is_none_until_a_lease_is_over) {
+TEST_F(RailAccountTest, renew__a_full_account_has_no_place_until_a_lease_is_over) {
   fill(kAllPlaces, kAccountTime);
   AccountPlace more{account_};
   EXPECT_EQ(more.renew(kAccountTime), Renewed::none);
@@ -132,14 +132,14 @@ TEST_F(RailAccounts, renew__where_all_are_taken_there_is_none_until_a_lease_is_o
   EXPECT_EQ(memory_->used, kAllPlaces);
 }
 
-TEST_F(RailAccounts, renew__a_place_that_was_never_taken_goes_before_one_whose_lease_is_over) {
+TEST_F(RailAccountTest, renew__a_fresh_place_goes_before_one_whose_lease_is_over) {
   fill(3, kAccountTime);
   AccountPlace more{account_};
   (void)more.renew(kAccountTime + 1s);
   EXPECT_EQ(memory_->used, 4);
 }
 
-TEST_F(RailAccounts, renew__leases_that_nobody_can_have_are_free_places) {
+TEST_F(RailAccountTest, renew__leases_that_nobody_can_have_are_free_places) {
   fill(kAllPlaces, kAccountTime);
   raw(7).leased_until = std::numeric_limits<std::int64_t>::max();
   raw(8).leased_until = (kAccountTime + 24h).time_since_epoch().count();
@@ -150,7 +150,7 @@ TEST_F(RailAccounts, renew__leases_that_nobody_can_have_are_free_places) {
   for (AccountPlace& place : places) EXPECT_EQ(place.renew(kAccountTime + 1ms), Renewed::kept);
 }
 
-TEST_F(RailAccounts, load_of__a_demand_counts_while_its_lease_lasts_and_the_lane_for_a_minute) {
+TEST_F(RailAccountTest, load_of__demand_counts_for_a_lease_and_a_lane_for_a_minute) {
   fill(2, kAccountTime);
   EXPECT_EQ(load(kAccountTime + 500ms).demanding, 2);
   EXPECT_EQ(load(kAccountTime + 500ms + 1ns).demanding, 0);
@@ -159,7 +159,7 @@ TEST_F(RailAccounts, load_of__a_demand_counts_while_its_lease_lasts_and_the_lane
   EXPECT_EQ(load(kAccountTime + 60s + 1ns).lanes, 0);
 }
 
-TEST_F(RailAccounts, load_of__leases_of_another_clock_do_not_count) {
+TEST_F(RailAccountTest, load_of__leases_of_another_clock_do_not_count) {
   fill(5, kAccountTime);
   raw(0).leased_until = std::numeric_limits<std::int64_t>::max();
   raw(1).leased_until = (kAccountTime + 1s + 1ns).time_since_epoch().count();
@@ -171,7 +171,7 @@ TEST_F(RailAccounts, load_of__leases_of_another_clock_do_not_count) {
   EXPECT_EQ(load().demanding, 2) << "another thread's time may be a little later";
 }
 
-TEST_F(RailAccounts, load_of__any_number_of_used_places_is_taken_for_one_that_can_be) {
+TEST_F(RailAccountTest, load_of__an_impossible_number_of_used_places_is_clamped) {
   fill(kAllPlaces, kAccountTime);
   for (const std::int32_t used : {std::numeric_limits<std::int32_t>::max(), kAllPlaces + 1}) {
     memory_->used = used;
@@ -183,7 +183,7 @@ TEST_F(RailAccounts, load_of__any_number_of_used_places_is_taken_for_one_that_ca
   }
 }
 
-TEST_F(RailAccounts, renew__a_place_beyond_a_negative_number_of_used_ones_counts) {
+TEST_F(RailAccountTest, renew__a_place_beyond_a_negative_number_of_used_ones_counts) {
   fill(3, kAccountTime);
   memory_->used = -5;
   AccountPlace more{account_};
@@ -192,7 +192,7 @@ TEST_F(RailAccounts, renew__a_place_beyond_a_negative_number_of_used_ones_counts
 }
 
 // Another process may write any number there, and hide the others.
-TEST_F(RailAccounts, renew__a_place_that_a_forged_number_of_used_ones_hides_is_seen_after_its_next_look) {
+TEST_F(RailAccountTest, renew__a_place_hidden_by_a_forged_number_is_seen_again) {
   std::deque<AccountPlace> places;
   for (int i = 0; i < 3; ++i) (void)places.emplace_back(account_).renew(kAccountTime);
   memory_->used = 0;
@@ -203,7 +203,7 @@ TEST_F(RailAccounts, renew__a_place_that_a_forged_number_of_used_ones_hides_is_s
   EXPECT_EQ(load().lanes, 3);
 }
 
-TEST_F(RailAccounts, renew__what_another_process_wrote_into_the_place_is_written_again) {
+TEST_F(RailAccountTest, renew__what_another_process_wrote_there_is_written_over) {
   AccountPlace place{account_};
   (void)place.renew(kAccountTime);
   place.set_demand(true);
@@ -219,7 +219,7 @@ TEST_F(RailAccounts, renew__what_another_process_wrote_into_the_place_is_written
 }
 
 // The clock begins when the host boots.
-TEST_F(RailAccounts, load_of__free_places_are_no_lanes_though_the_host_booted_just_now) {
+TEST_F(RailAccountTest, load_of__free_places_are_no_lanes_just_after_boot) {
   constexpr TimePoint kBooted{1s};
   std::deque<AccountPlace> places;
   for (int i = 0; i < 3; ++i) (void)places.emplace_back(account_).renew(kBooted);
@@ -230,7 +230,7 @@ TEST_F(RailAccounts, load_of__free_places_are_no_lanes_though_the_host_booted_ju
   EXPECT_EQ(memory_->used, 3) << "a free place is taken first";
 }
 
-TEST_F(RailAccounts, load_of__turns_stand_still_for_the_times_that_are_given) {
+TEST_F(RailAccountTest, load_of__turns_stand_still_for_the_times_that_are_given) {
   write(0, {.looked_at = kAccountTime, .turn = true});
   const auto after = [&](Nanos time) {
     return load_of(*memory_, kAccountTime + time, {.stalled = 5ms, .unused = 10ms});
@@ -241,7 +241,7 @@ TEST_F(RailAccounts, load_of__turns_stand_still_for_the_times_that_are_given) {
   EXPECT_EQ(after(10ms + 1ns).turns_held, 0);
 }
 
-TEST_F(RailAccounts, load_of__a_turn_is_used_for_1_ms_and_held_for_4_ms) {
+TEST_F(RailAccountTest, load_of__a_turn_is_used_for_1_ms_and_held_for_4_ms) {
   write(0, {.looked_at = kAccountTime, .turn = true});
   const auto after = [&](Nanos time) { return load(kAccountTime + time); };
   EXPECT_EQ(after(1ms).turns, 1);
@@ -252,13 +252,13 @@ TEST_F(RailAccounts, load_of__a_turn_is_used_for_1_ms_and_held_for_4_ms) {
   EXPECT_EQ(after(4ms + 1ns).demanding, 1);
 }
 
-TEST_F(RailAccounts, load_of__a_lane_without_demand_has_no_turn_whatever_it_says) {
+TEST_F(RailAccountTest, load_of__a_lane_without_demand_has_no_turn_whatever_it_says) {
   write(0, {.looked_at = kAccountTime, .demand = false, .turn = true});
   EXPECT_EQ(load().turns_held, 0);
   EXPECT_EQ(load().turns, 0);
 }
 
-TEST_F(RailAccounts, load_of__whoever_has_demand_and_no_turn_waits__for_3_ms_after_its_last_look) {
+TEST_F(RailAccountTest, load_of__demand_without_a_turn_waits_for_3_ms_after_renewal) {
   write(0, {.looked_at = kAccountTime, .turns = 7});
   EXPECT_TRUE(load(kAccountTime + 3ms).any_waits);
   EXPECT_EQ(load(kAccountTime + 3ms).fewest_turns, 7u);
@@ -267,13 +267,13 @@ TEST_F(RailAccounts, load_of__whoever_has_demand_and_no_turn_waits__for_3_ms_aft
 }
 
 // A turn that was over long ago: its owner looks, and waits.
-TEST_F(RailAccounts, load_of__a_turn_of_which_nothing_came_for_4_ms_waits_again) {
+TEST_F(RailAccountTest, load_of__a_turn_of_which_nothing_came_for_4_ms_waits_again) {
   write(0, {.looked_at = kAccountTime, .turn = true, .used_at = kAccountTime - 5ms, .turns = 3});
   EXPECT_TRUE(load().any_waits);
   EXPECT_EQ(load().fewest_turns, 3u);
 }
 
-TEST_F(RailAccounts, load_of__counts_the_fewest_turns_of_those_who_wait_and_the_most_of_the_others) {
+TEST_F(RailAccountTest, load_of__fewest_turns_of_waiting_lanes_and_most_of_others) {
   for (const std::uint32_t turns : {8u, 6u, 9u}) write(int(turns), {.looked_at = kAccountTime, .turns = turns});
   for (const std::uint32_t turns : {3u, 12u, 11u})
     write(int(turns), {.looked_at = kAccountTime, .turn = true, .turns = turns});
@@ -283,7 +283,7 @@ TEST_F(RailAccounts, load_of__counts_the_fewest_turns_of_those_who_wait_and_the_
   EXPECT_EQ(load().demanding, 6);
 }
 
-TEST_F(RailAccounts, load_of__turns_are_compared_across_the_end_of_their_count) {
+TEST_F(RailAccountTest, load_of__turns_are_compared_across_the_end_of_their_count) {
   constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
   write(0, {.looked_at = kAccountTime, .turns = 1});
   write(1, {.looked_at = kAccountTime, .turns = kLast - 1});
@@ -293,7 +293,7 @@ TEST_F(RailAccounts, load_of__turns_are_compared_across_the_end_of_their_count) 
   EXPECT_EQ(load().most_turns, 2u);
 }
 
-TEST_F(RailAccounts, load_of__a_turn_that_was_used_at_a_time_that_cannot_be_is_one_turn_and_no_more) {
+TEST_F(RailAccountTest, load_of__a_turn_used_at_an_impossible_time_is_one_turn) {
   for (const std::int64_t used_at :
        {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
     write(0, {.looked_at = kAccountTime, .turn = true});
@@ -302,7 +302,7 @@ TEST_F(RailAccounts, load_of__a_turn_that_was_used_at_a_time_that_cannot_be_is_o
   }
 }
 
-TEST_F(RailAccounts, share__who_has_a_place_takes_another_in_the_new_memory_at_its_next_look) {
+TEST_F(RailAccountTest, share__a_place_moves_to_the_new_memory_at_its_next_renewal) {
   AccountPlace a{account_}, b{account_};
   for (AccountPlace* place : {&a, &b}) (void)place->renew(kAccountTime);
   const auto shared = std::make_shared<AccountMemory>();
@@ -318,7 +318,7 @@ TEST_F(RailAccounts, share__who_has_a_place_takes_another_in_the_new_memory_at_i
   EXPECT_EQ(a.renew(kAccountTime), Renewed::kept);
 }
 
-TEST_F(RailAccounts, share__the_memory_before_lives_as_long_as_the_account) {
+TEST_F(RailAccountTest, share__the_memory_before_lives_as_long_as_the_account) {
   AccountPlace a{account_};
   (void)a.renew(kAccountTime);
   const std::weak_ptr<AccountMemory> before = memory_;
@@ -327,7 +327,7 @@ TEST_F(RailAccounts, share__the_memory_before_lives_as_long_as_the_account) {
   EXPECT_FALSE(before.expired());
 }
 
-TEST_F(RailAccounts, renew__threads_that_take_places_at_once_get_different_ones) {
+TEST_F(RailAccountTest, renew__threads_that_take_places_at_once_get_different_ones) {
   constexpr int kEach = kAllPlaces / 2;
   std::deque<AccountPlace> places[2];
   std::atomic<int> ready{0};

@@ -5,7 +5,7 @@
 
 #include "tests/unit/engine/loopback_identity.h"
 #include "tests/unit/engine/on_reactor.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 #include "tests/unit/engine/talker.h"
 
 namespace railweave::engine {
@@ -16,10 +16,10 @@ using Refusal = Hello::Refusal;
 
 constexpr InstanceId kOwn{5}, kPeer{6}, kOther{7};
 
-class Joining : public Paperwork {
+class RailDiallerTest : public SessionTest {
  protected:
-  Joining() { EXPECT_TRUE(reactor_.start().ok()); }
-  ~Joining() override {
+  RailDiallerTest() { EXPECT_TRUE(reactor_.start().ok()); }
+  ~RailDiallerTest() override {
     on_reactor(reactor_, [this] { join_.reset(); });
     reactor_.stop();
   }
@@ -84,7 +84,7 @@ class Joining : public Paperwork {
   std::unique_ptr<Join> join_;
 };
 
-TEST_F(Joining, join__asks_the_peer_for_a_lane_of_the_session) {
+TEST_F(RailDiallerTest, join__asks_the_peer_for_a_lane_of_the_session) {
   dial();
   Hello hello;
   heard(hello);
@@ -98,7 +98,7 @@ TEST_F(Joining, join__asks_the_peer_for_a_lane_of_the_session) {
   EXPECT_TRUE(hello.rails.empty());
 }
 
-TEST_F(Joining, join__a_question_tells_our_rails) {
+TEST_F(RailDiallerTest, join__a_question_names_our_rails) {
   dial(true);
   Hello hello;
   heard(hello);
@@ -106,7 +106,7 @@ TEST_F(Joining, join__a_question_tells_our_rails) {
   EXPECT_EQ(hello.rails, here_.announced);
 }
 
-TEST_F(Joining, a_refusal_is_answered_by_what_it_means) {
+TEST_F(RailDiallerTest, a_refusal_is_answered_by_what_it_means) {
   for (const auto& [refusal, kind] : {std::pair{Refusal::duplicate, Answer::duplicate},
                                       {Refusal::unknown_session, Answer::unknown_session},
                                       {Refusal::stranger, Answer::stranger},
@@ -119,14 +119,14 @@ TEST_F(Joining, a_refusal_is_answered_by_what_it_means) {
   }
 }
 
-TEST_F(Joining, a_port_on_which_nobody_listens_is_a_refused_connection) {
+TEST_F(RailDiallerTest, a_port_on_which_nobody_listens_is_a_refused_connection) {
   PeerAddress nobody = porch_.address();
   nobody.port = 1;
   dial_at(nobody);
   EXPECT_EQ(answer().kind, Answer::refused_connection);
 }
 
-TEST_F(Joining, a_peer_that_closes_the_connection_has_refused_nothing) {
+TEST_F(RailDiallerTest, a_peer_that_closes_the_connection_has_refused_nothing) {
   dial();
   Hello hello;
   heard(hello).hang_up();
@@ -134,7 +134,7 @@ TEST_F(Joining, a_peer_that_closes_the_connection_has_refused_nothing) {
   EXPECT_FALSE(answer().why.empty());
 }
 
-TEST_F(Joining, a_welcome_that_is_not_for_this_lane_is_a_wrong_one) {
+TEST_F(RailDiallerTest, a_welcome_that_is_not_for_this_lane_is_a_wrong_one) {
   const auto answer_to_welcome = [&](const std::function<void(Hello&)>& change) {
     answer_.reset();
     dial();
@@ -152,7 +152,7 @@ TEST_F(Joining, a_welcome_that_is_not_for_this_lane_is_a_wrong_one) {
   EXPECT_EQ(answer_to_welcome([](Hello& welcome) { ++welcome.lane; }).kind, Answer::wrong_welcome);
 }
 
-TEST_F(Joining, take__confirms_the_lane_and_hands_it_over) {
+TEST_F(RailDiallerTest, take__confirms_the_lane_and_hands_it_over) {
   dial();
   Hello hello;
   Talker& peer = heard(hello);
@@ -176,7 +176,7 @@ TEST_F(Joining, take__confirms_the_lane_and_hands_it_over) {
   EXPECT_TRUE(joined_[0].begun.pending);
 }
 
-TEST_F(Joining, destroyed__a_join_closes_its_connection_and_gives_no_answer) {
+TEST_F(RailDiallerTest, a_destroyed_join_closes_its_connection_without_an_answer) {
   dial();
   Hello hello;
   Talker& peer = heard(hello);

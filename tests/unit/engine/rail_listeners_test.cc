@@ -47,7 +47,7 @@ TEST_F(RailListenersTest, an_address_that_comes_back_has_its_port) {
 }
 
 // In a first, a welcome and a probe, as in RAILS: peers do not dial a rail that is down.
-TEST_F(RailListenersTest, peers_are_told_of_a_link_that_is_down_until_the_rail_is_put_again) {
+TEST_F(RailListenersTest, announce_link__a_link_is_down_until_the_rail_is_put_again) {
   rail_listeners_.announce_link(0, false);
   EXPECT_TRUE(rail_listeners_.rails()[0].link_down);
   rail_listeners_.announce_link(0, true);
@@ -74,7 +74,7 @@ TEST_F(RailListenersTest, an_address_of_another_prefix_has_its_port) {
   EXPECT_EQ(rail_listeners_.rails()[0].addresses.at(0).address.prefix_bits, 24);
 }
 
-TEST_F(RailListenersTest, a_rail_prefers_its_own_door) {
+TEST_F(RailListenersTest, a_rail_prefers_its_own_listener) {
   ASSERT_TRUE(rail_listeners_.put(1, rail(1)).ok());
   const int own = port(1);
   ASSERT_TRUE(rail_listeners_.put(0, rail(3)).ok());
@@ -91,7 +91,7 @@ TEST_F(RailListenersTest, an_address_that_goes_to_another_rail_keeps_its_port) {
   EXPECT_EQ(port(0), second);
 }
 
-TEST_F(RailListenersTest, rails_that_swap_addresses_swap_doors) {
+TEST_F(RailListenersTest, rails_that_swap_addresses_swap_listeners) {
   const int first = port(0), second = port(1);
   rail_listeners_.release(0, rail(2).addresses);
   rail_listeners_.release(1, rail(1).addresses);
@@ -101,7 +101,7 @@ TEST_F(RailListenersTest, rails_that_swap_addresses_swap_doors) {
   EXPECT_EQ(port(1), first);
 }
 
-TEST_F(RailListenersTest, a_rail_without_its_address_tells_of_none_once_another_has_it) {
+TEST_F(RailListenersTest, a_rail_announces_no_address_that_another_rail_took) {
   const int second = port(1);
   rail_listeners_.release(0, rail(2).addresses);
   rail_listeners_.release(1, {});
@@ -120,7 +120,7 @@ TEST_F(RailListenersTest, a_rail_without_its_address_tells_of_none_once_another_
 }
 
 // For a moment both had it, and so both have a door.
-TEST_F(RailListenersTest, of_two_rails_that_had_it_the_one_that_lost_it_tells_it_no_more) {
+TEST_F(RailListenersTest, a_rail_that_lost_a_shared_address_no_longer_announces_it) {
   ASSERT_TRUE(rail_listeners_.put(1, rail(1)).ok());
   EXPECT_TRUE(rail_listeners_.take_reassigned().empty());
   rail_listeners_.release(1, {});
@@ -129,7 +129,7 @@ TEST_F(RailListenersTest, of_two_rails_that_had_it_the_one_that_lost_it_tells_it
   EXPECT_FALSE(rail_listeners_.rails()[0].addresses.empty());
 }
 
-TEST_F(RailListenersTest, two_rails_of_one_address_have_a_door_each) {
+TEST_F(RailListenersTest, two_rails_of_one_address_have_a_listener_each) {
   ASSERT_TRUE(rail_listeners_.put(1, rail(1)).ok());
   EXPECT_NE(port(0), port(1));
 }

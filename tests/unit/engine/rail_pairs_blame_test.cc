@@ -9,9 +9,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // Whether a rail is to blame for what its pairs suffer, and how it rests then (engine/reconcile/rail_backoff).
-class BlamedRails : public Pairs {};
+class BlamedRails : public RailPairsTest {};
 
-TEST_F(BlamedRails, the_first_stand_in_is_tried_at_once_and_then_the_rail_rests) {
+TEST_F(BlamedRails, the_first_backup_pair_is_tried_at_once_before_the_backoff) {
   know(4, 4, 1);
   begin();
   settle();
@@ -27,7 +27,7 @@ TEST_F(BlamedRails, the_first_stand_in_is_tried_at_once_and_then_the_rail_rests)
   EXPECT_EQ(told(pairs_.due(t_)), "");
 }
 
-TEST_F(BlamedRails, stand_ins_for_a_rail_that_fails_take_turns_and_its_home_pair_does_not) {
+TEST_F(BlamedRails, backup_pairs_of_a_failing_rail_take_turns) {
   know(4, 4, 1);
   begin();
   settle();
@@ -57,7 +57,7 @@ TEST_F(BlamedRails, stand_ins_for_a_rail_that_fails_take_turns_and_its_home_pair
 
 // A firewall is at rail 1 for a few seconds. Rails lie in subnets of their own, so stand-ins have no route and fail at
 // once: for either rail one, at times of its own.
-TEST_F(BlamedRails, stand_ins_that_fail_do_not_keep_a_rail_waiting_that_is_well_again) {
+TEST_F(BlamedRails, failed_backup_pairs_do_not_delay_a_rail_that_recovered) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);
     chance_ = [random = std::minstd_rand(seed)]() mutable { return int(random() % 256); };
@@ -78,7 +78,7 @@ TEST_F(BlamedRails, stand_ins_that_fail_do_not_keep_a_rail_waiting_that_is_well_
 }
 
 // What a lane that has just come back suffers from may be over soon: its first packets were lost, say.
-TEST_F(BlamedRails, a_lane_that_is_too_slow_just_after_it_came_back_is_tried_again_after_a_second) {
+TEST_F(BlamedRails, a_restored_lane_that_is_slow_is_tried_again_after_a_second) {
   know(2, 2, 1);
   begin();
   settle();
@@ -94,7 +94,7 @@ TEST_F(BlamedRails, a_lane_that_is_too_slow_just_after_it_came_back_is_tried_aga
 }
 
 // All lanes over one rail of the peer come up and are lost a second later: rail 1 has a hole for large packets, say.
-class Hole : public BlamedRails, public testing::WithParamInterface<int> {
+class FlappingRail : public BlamedRails, public testing::WithParamInterface<int> {
  protected:
   // How many came up in that time.
   int live(Nanos time) {
@@ -117,7 +117,7 @@ class Hole : public BlamedRails, public testing::WithParamInterface<int> {
   std::vector<std::pair<RailPair, TimePoint>> dying_;
 };
 
-TEST_P(Hole, few_lanes_come_up_whatever_the_number_of_partners) {
+TEST_P(FlappingRail, few_lanes_come_up_whatever_the_number_of_partners) {
   know(GetParam(), GetParam(), 2);
   begin();
   settle();
@@ -131,9 +131,9 @@ TEST_P(Hole, few_lanes_come_up_whatever_the_number_of_partners) {
     EXPECT_EQ(std::ranges::count(open_, rail, &RailPair::local) > 0, true) << "each of our rails carries: " << rail;
 }
 
-INSTANTIATE_TEST_SUITE_P(Partners, Hole, testing::Values(2, 4, 12));
+INSTANTIATE_TEST_SUITE_P(Partners, FlappingRail, testing::Values(2, 4, 12));
 
-TEST_F(BlamedRails, a_rail_that_flapped_has_one_lane_until_that_has_lived_for_a_while) {
+TEST_F(BlamedRails, a_rail_that_flapped_has_one_lane_until_that_is_steady) {
   know(2, 2, 4);
   begin();
   settle();
@@ -150,7 +150,7 @@ TEST_F(BlamedRails, a_rail_that_flapped_has_one_lane_until_that_has_lived_for_a_
   EXPECT_EQ(lanes_of({1, 1}), 4);
 }
 
-TEST_F(BlamedRails, a_link_that_is_up_ends_the_rest_of_its_rail) {
+TEST_F(BlamedRails, a_link_that_is_up_ends_the_backoff_of_its_rail) {
   know(2, 2, 1);
   begin();
   settle();

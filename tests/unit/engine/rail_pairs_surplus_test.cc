@@ -5,7 +5,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class StandIns : public Pairs {
+class BackupPairs : public RailPairsTest {
  protected:
   void SetUp() override {
     know(2, 2, 1);
@@ -21,7 +21,7 @@ class StandIns : public Pairs {
   const std::vector<Surplus> both_{{{0, 1}, 0}, {{1, 0}, 0}};
 };
 
-TEST_F(StandIns, retire_when_the_home_pairs_of_both_rails_have_been_up_for_a_while) {
+TEST_F(BackupPairs, retire_once_the_primary_pairs_of_both_rails_are_steady) {
   EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>());
   EXPECT_EQ(pairs_.next_change(t_), t_ + 2s);
   t_ += 2s;
@@ -33,14 +33,14 @@ TEST_F(StandIns, retire_when_the_home_pairs_of_both_rails_have_been_up_for_a_whi
   EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>({{{0, 1}, 0}}));
 }
 
-TEST_F(StandIns, serve_again_when_a_home_pair_goes) {
+TEST_F(BackupPairs, serve_again_when_a_primary_pair_is_lost) {
   t_ += 2s;
   ASSERT_EQ(pairs_.surplus(t_), both_);
   lose({1, 1});
   EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>());
 }
 
-TEST_F(StandIns, that_do_not_end_in_time_serve_again_and_retire_later) {
+TEST_F(BackupPairs, that_do_not_end_in_time_serve_again_and_retire_later) {
   t_ += 2s;
   ASSERT_EQ(pairs_.surplus(t_), both_);
   t_ = pairs_.next_change(t_);
@@ -50,9 +50,9 @@ TEST_F(StandIns, that_do_not_end_in_time_serve_again_and_retire_later) {
 }
 
 // Dialled for 1-1, taken by rail 0 of the peer.
-class Surpluses : public Pairs {};
+class SurplusLanes : public RailPairsTest {};
 
-TEST_F(Surpluses, a_lane_that_another_rail_took_is_one_too_many_where_that_has_its_own) {
+TEST_F(SurplusLanes, a_lane_taken_by_a_rail_that_has_its_own_is_surplus) {
   know(2, 2, 1);
   begin();
   open_.push_back({0, 0});
@@ -61,7 +61,7 @@ TEST_F(Surpluses, a_lane_that_another_rail_took_is_one_too_many_where_that_has_i
   EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>({{{0, 0}, 1}}));
 }
 
-TEST_F(Surpluses, a_rail_that_comes_later_makes_the_stand_in_for_it_retire) {
+TEST_F(SurplusLanes, a_rail_that_comes_later_makes_its_backup_pair_retire) {
   know(1, 2, 1);
   begin();
   settle();

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 // ------------------------------------------------------------------------------------------------------------ the plan
 
-TEST_F(Pairs, due__nothing_by_a_rail_that_the_peer_says_has_no_link) {
+TEST_F(RailPairsTest, due__nothing_by_a_rail_that_the_peer_says_has_no_link) {
   know(2, 2, 1);
   begin();
   peers_links_down_ = {1};
@@ -18,20 +18,20 @@ TEST_F(Pairs, due__nothing_by_a_rail_that_the_peer_says_has_no_link) {
   EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
 }
 
-TEST_F(Pairs, first_lanes_come_before_second_ones) {
+TEST_F(RailPairsTest, first_lanes_come_before_second_ones) {
   know(3, 3, 2);
   begin();
   EXPECT_EQ(told(pairs_.due(t_)), "1-1 2-2 0-0 1-1 2-2 ");
 }
 
-TEST_F(Pairs, all_have_their_share_where_not_all_have_room) {
+TEST_F(RailPairsTest, all_have_their_share_where_not_all_have_room) {
   know(8, 8, 16);
   begin();
   settle();
   for (int rail = 0; rail < 8; ++rail) EXPECT_EQ(lanes_of({rail, rail}), 8) << rail;
 }
 
-TEST_F(Pairs, of_a_pair_that_failed_one_lane_is_tried) {
+TEST_F(RailPairsTest, of_a_pair_that_failed_one_lane_is_tried) {
   know(2, 2, 4);
   begin();
   try_all(pairs_.due(t_), [](const RailPair& rails) { return rails.local == 0; });
@@ -40,7 +40,7 @@ TEST_F(Pairs, of_a_pair_that_failed_one_lane_is_tried) {
   EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
 }
 
-TEST_F(Pairs, a_stand_in_has_one_lane_where_one_of_its_rails_carries) {
+TEST_F(RailPairsTest, a_backup_pair_has_one_lane_where_one_of_its_rails_carries) {
   know(2, 2, 4);
   begin();
   settle();
@@ -48,7 +48,7 @@ TEST_F(Pairs, a_stand_in_has_one_lane_where_one_of_its_rails_carries) {
   EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 ") << "while their own pair rests";
 }
 
-TEST_F(Pairs, a_stand_in_for_all_has_all_lanes) {
+TEST_F(RailPairsTest, a_backup_pair_for_all_has_all_lanes) {
   know(2, 2, 3);
   begin();
   settle();
@@ -58,7 +58,7 @@ TEST_F(Pairs, a_stand_in_for_all_has_all_lanes) {
 }
 
 // Rails of different speed at the two ends: those that belong together have fewer lanes than the one that stands in.
-TEST_F(Pairs, a_stand_in_has_as_many_lanes_as_its_rails_want) {
+TEST_F(RailPairsTest, a_backup_pair_has_as_many_lanes_as_its_rails_want) {
   pairs_.know({{{0, 0}, 1}, {{1, 1}, 1}, {{0, 1}, 4}, {{1, 0}, 1}}, 2, 2);
   begin();
   settle();
@@ -67,7 +67,7 @@ TEST_F(Pairs, a_stand_in_has_as_many_lanes_as_its_rails_want) {
   EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 0-1 0-1 0-1 ");
 }
 
-TEST_F(Pairs, a_home_pair_comes_back_though_others_stand_in) {
+TEST_F(RailPairsTest, a_primary_pair_comes_back_though_backup_pairs_carry) {
   know(2, 2, 1);
   begin();
   settle();
@@ -78,7 +78,7 @@ TEST_F(Pairs, a_home_pair_comes_back_though_others_stand_in) {
   EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
 }
 
-TEST_F(Pairs, what_stands_in_has_less_room) {
+TEST_F(RailPairsTest, backup_pairs_have_less_room) {
   know(2, 2, 2);
   begin();
   settle();
@@ -91,7 +91,7 @@ TEST_F(Pairs, what_stands_in_has_less_room) {
   EXPECT_LT(pairs_.due(t_)[1].room, kPlacesMax);
 }
 
-TEST_F(Pairs, none_is_dialled_whose_rail_has_no_link) {
+TEST_F(RailPairsTest, no_pair_is_dialled_whose_rail_has_no_link) {
   know(2, 2, 1);
   begin();
   links_down_ = {1};
@@ -99,7 +99,7 @@ TEST_F(Pairs, none_is_dialled_whose_rail_has_no_link) {
 }
 
 // A pair stays where it was, though its rails have no addresses for now: who dials refers to it.
-TEST_F(Pairs, those_that_have_no_way_any_more_are_known_and_not_dialled) {
+TEST_F(RailPairsTest, pairs_without_a_way_any_more_are_known_and_not_dialled) {
   know(2, 2, 1);
   begin();
   RailPairs::Pair* const before = pairs_.find({1, 1});
@@ -111,7 +111,7 @@ TEST_F(Pairs, those_that_have_no_way_any_more_are_known_and_not_dialled) {
 }
 
 // A lane that an unknown rail of the peer took is there before the peer tells of that rail.
-TEST_F(Pairs, one_whose_lane_came_before_its_rail_was_known_carried) {
+TEST_F(RailPairsTest, a_pair_whose_lane_came_before_its_rail_was_known_carried) {
   know(1, 1, 1);
   begin();
   open_.push_back({0, 1});
@@ -126,7 +126,7 @@ TEST_F(Pairs, one_whose_lane_came_before_its_rail_was_known_carried) {
 
 // --------------------------------------------------------------------------------------------------------------- rests
 
-TEST_F(Pairs, who_is_lost_again_soon_rests_twice_as_long_and_is_named_once) {
+TEST_F(RailPairsTest, a_pair_lost_again_soon_doubles_its_backoff_and_is_named_once) {
   know(1, 1, 1);
   begin();
   for (const Nanos rest : {100ms, 200ms, 400ms, 800ms, 1600ms, 3200ms, 6400ms}) {
@@ -142,7 +142,7 @@ TEST_F(Pairs, who_is_lost_again_soon_rests_twice_as_long_and_is_named_once) {
   EXPECT_EQ(pairs_.next_change(t_), t_ + 100ms) << "it lived for long";
 }
 
-TEST_F(Pairs, tries_that_failed_are_no_flapping) {
+TEST_F(RailPairsTest, tries_that_failed_are_no_flapping) {
   know(1, 1, 1);
   begin();
   lose({0, 0});
@@ -157,7 +157,7 @@ TEST_F(Pairs, tries_that_failed_are_no_flapping) {
   EXPECT_EQ(pairs_.next_change(t_), t_ + 200ms);
 }
 
-TEST_F(Pairs, one_that_was_too_slow_rests_five_seconds) {
+TEST_F(RailPairsTest, a_pair_that_was_too_slow_backs_off_for_five_seconds) {
   know(2, 2, 1);
   begin();
   settle();
@@ -166,7 +166,7 @@ TEST_F(Pairs, one_that_was_too_slow_rests_five_seconds) {
   EXPECT_EQ(pairs_.next_change(t_), t_ + 5s);
 }
 
-TEST_F(Pairs, with_nothing_left_those_that_carried_are_tried_within_a_second) {
+TEST_F(RailPairsTest, expedite__pairs_that_carried_are_tried_within_a_second) {
   know(2, 2, 1);
   begin();
   settle();
@@ -176,7 +176,7 @@ TEST_F(Pairs, with_nothing_left_those_that_carried_are_tried_within_a_second) {
   EXPECT_EQ(pairs_.next_change(t_), t_ + 1s);
 }
 
-TEST_F(Pairs, a_link_that_is_up_ends_a_rest) {
+TEST_F(RailPairsTest, a_link_that_is_up_ends_a_backoff) {
   know(2, 2, 1);
   begin();
   settle();
@@ -187,7 +187,7 @@ TEST_F(Pairs, a_link_that_is_up_ends_a_rest) {
 
 // ------------------------------------------------------------------------------------------------------------- silence
 
-TEST_F(Pairs, in_silence_one_of_every_pair_is_tried) {
+TEST_F(RailPairsTest, in_silence_one_of_every_pair_is_tried) {
   know(2, 2, 4);
   begin();
   settle();
@@ -198,7 +198,7 @@ TEST_F(Pairs, in_silence_one_of_every_pair_is_tried) {
 }
 
 // Some rails are dead at one side, the others at the other: no pair that carried lives.
-TEST_F(Pairs, in_silence_a_pair_of_rails_that_live_is_found_soon) {
+TEST_F(RailPairsTest, in_silence_a_pair_of_rails_that_live_is_found_soon) {
   for (const int rails : {8, 12, 16}) {
     for (const int dead : {1, rails / 2, rails - 1}) {
       pairs_ = RailPairs(hooks_);
@@ -222,7 +222,7 @@ TEST_F(Pairs, in_silence_a_pair_of_rails_that_live_is_found_soon) {
   }
 }
 
-TEST_F(Pairs, in_silence_those_that_carried_are_tried_again_though_many_wait) {
+TEST_F(RailPairsTest, in_silence_pairs_that_carried_are_tried_though_many_wait) {
   know(16, 16, 1);
   begin();
   settle();
@@ -241,7 +241,7 @@ TEST_F(Pairs, in_silence_those_that_carried_are_tried_again_though_many_wait) {
 }
 
 // But for the pair of the first lane, no one of these was ever tried.
-TEST_F(Pairs, where_the_peer_probed_is_tried_soon) {
+TEST_F(RailPairsTest, on_probe__the_pair_of_the_probe_is_tried_soon) {
   know(16, 16, 1);
   begin();
   settle();
@@ -254,7 +254,7 @@ TEST_F(Pairs, where_the_peer_probed_is_tried_soon) {
   EXPECT_EQ(told(pairs_.due_in_silence(t_, places_)).find("7-12 "), std::string::npos) << "once";
 }
 
-TEST_F(Pairs, in_silence_few_places_are_shared) {
+TEST_F(RailPairsTest, in_silence_few_places_are_shared) {
   know(16, 16, 1);
   begin();
   settle();
@@ -263,7 +263,7 @@ TEST_F(Pairs, in_silence_few_places_are_shared) {
   EXPECT_EQ(told(pairs_.due_in_silence(t_, places_)), "0-0 1-1 0-1 1-2 ");
 }
 
-TEST_F(Pairs, in_silence_sixteen_are_under_way_at_most) {
+TEST_F(RailPairsTest, in_silence_sixteen_are_under_way_at_most) {
   know(16, 16, 1);
   begin();
   settle();

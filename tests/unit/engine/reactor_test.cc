@@ -37,7 +37,7 @@ TEST(Reactor, start__without_a_thread_to_be_had_leaves_nothing_behind) {
   ran.get_future().wait();
 }
 
-TEST(Reactor, its_thread__leaves_signals_to_the_program_but_not_the_faults_it_makes_itself) {
+TEST(Reactor, its_thread_leaves_signals_to_the_program_but_not_faults) {
   Reactor reactor;
   ASSERT_TRUE(reactor.start().ok());
   std::promise<sigset_t> told;
@@ -65,7 +65,7 @@ TEST(Reactor, cancel__that_timer_and_no_other) {
   EXPECT_EQ((std::vector<int>{1, 2, 4}), ran);
 }
 
-TEST(Reactor, timers__that_is_set_again_for_now_lets_tasks_have_their_turn) {
+TEST(Reactor, at__a_timer_that_is_set_again_for_now_lets_tasks_run) {
   Reactor reactor;
   ASSERT_TRUE(reactor.start().ok());
   bool over = false;

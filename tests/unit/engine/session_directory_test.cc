@@ -5,7 +5,7 @@
 
 #include "tests/unit/engine/loopback_identity.h"
 #include "tests/unit/engine/on_reactor.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 #include "tests/unit/engine/talker.h"
 
 namespace railweave::engine {
@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 constexpr InstanceId kSelf{5}, kLesser{4}, kGreater{6};
 using Half = PeerKey::Half;
 
-class Directory : public Paperwork {
+class SessionDirectoryTest : public SessionTest {
  protected:
-  Directory() { EXPECT_TRUE(reactor_.start().ok()); }
-  ~Directory() override {
+  SessionDirectoryTest() { EXPECT_TRUE(reactor_.start().ok()); }
+  ~SessionDirectoryTest() override {
     reactor_.stop();
     directory_.stop_dialling();
     directory_.fail_all();
@@ -100,7 +100,7 @@ class Directory : public Paperwork {
   std::vector<std::shared_ptr<Session>> made_;
 };
 
-TEST(PeerKeys, an_instance_that_talks_to_itself_has_two_halves_of_one_session) {
+TEST(PeerKeys, an_instance_that_dials_itself_has_two_halves_of_a_session) {
   Identity self;
   self.instance = kSelf;
   Hello hello;
@@ -116,7 +116,7 @@ TEST(PeerKeys, an_instance_that_talks_to_itself_has_two_halves_of_one_session) {
 // ------------------------------------------------------------------------------------------------------------- the
 // table
 
-TEST_F(Directory, find__a_session_until_it_is_over) {
+TEST_F(SessionDirectoryTest, find__a_session_until_it_is_over) {
   EXPECT_EQ(directory_.find(key(kLesser)), nullptr);
   put(key(kLesser), session_);
   EXPECT_EQ(directory_.find(key(kLesser)), session_);
@@ -128,7 +128,7 @@ TEST_F(Directory, find__a_session_until_it_is_over) {
   EXPECT_EQ(directory_.sessions().size(), 1u) << "its lanes are to be closed yet";
 }
 
-TEST_F(Directory, put__answers_whose_place_the_session_takes_and_remove_spares_the_successor) {
+TEST_F(SessionDirectoryTest, put__returns_the_replaced_session_and_remove_spares_the_new) {
   const auto successor = make_session(2);
   EXPECT_EQ(directory_.put(key(kLesser), session_), nullptr);
   EXPECT_EQ(directory_.put(key(kLesser), successor), session_);
@@ -139,7 +139,7 @@ TEST_F(Directory, put__answers_whose_place_the_session_takes_and_remove_spares_t
   EXPECT_TRUE(directory_.sessions().empty());
 }
 
-TEST_F(Directory, next__walks_in_the_order_of_keys_whatever_comes_and_goes_meanwhile) {
+TEST_F(SessionDirectoryTest, next__walks_in_the_order_of_keys_while_sessions_change) {
   const auto second = make_session(2), third = make_session(3), late = make_session(4);
   directory_.put(key(kGreater), third);
   directory_.put(key(kLesser, 1), second);
@@ -154,7 +154,7 @@ TEST_F(Directory, next__walks_in_the_order_of_keys_whatever_comes_and_goes_meanw
   EXPECT_EQ(directory_.next(after), nullptr);
 }
 
-TEST_F(Directory, fail_all__every_session_fails_and_none_is_left) {
+TEST_F(SessionDirectoryTest, fail_all__every_session_fails_and_none_is_left) {
   const auto other = make_session(2);
   directory_.put(key(kLesser), session_);
   directory_.put(key(kGreater), other);
@@ -168,7 +168,7 @@ TEST_F(Directory, fail_all__every_session_fails_and_none_is_left) {
 // ------------------------------------------------------------------------------------------------------- opening
 // streams
 
-TEST_F(Directory, open__streams_to_one_peer_share_a_dial_and_are_welcomed_together_in_order) {
+TEST_F(SessionDirectoryTest, open__streams_to_one_peer_share_a_dial_and_keep_their_order) {
   const auto first = opened(kLesser), second = opened(kLesser);
   Talker peer = porch_.answer();
   const auto hello = peer.receive();
@@ -189,7 +189,7 @@ TEST_F(Directory, open__streams_to_one_peer_share_a_dial_and_are_welcomed_togeth
   EXPECT_EQ(welcomed_[0].waiters, (SessionDirectory::Waiters{first, second, third}));
 }
 
-TEST_F(Directory, open__each_traffic_class_has_a_dial) {
+TEST_F(SessionDirectoryTest, open__each_traffic_class_has_a_dial) {
   const auto plain = opened(kLesser, 0), marked = opened(kLesser, 8);
   Talker a = porch_.answer(), b = porch_.answer();
   const auto one = a.receive(), other = b.receive();
@@ -198,14 +198,14 @@ TEST_F(Directory, open__each_traffic_class_has_a_dial) {
   EXPECT_NE(one->session, other->session);
 }
 
-TEST_F(Directory, open__in_the_session_that_is_there_without_a_dial) {
+TEST_F(SessionDirectoryTest, open__in_the_session_that_is_there_without_a_dial) {
   put(key(kLesser), session_);
   const auto pending = opened(kLesser);
   EXPECT_EQ(pending->session(), session_);
   EXPECT_TRUE(nobody_is_dialled());
 }
 
-TEST_F(Directory, open__a_session_that_is_over_is_dialled_anew) {
+TEST_F(SessionDirectoryTest, open__a_session_that_is_over_is_dialled_anew) {
   put(key(kLesser), session_);
   session_->fail(ended_);
   const auto pending = opened(kLesser);
@@ -213,7 +213,7 @@ TEST_F(Directory, open__a_session_that_is_over_is_dialled_anew) {
   EXPECT_EQ(pending->session(), nullptr);
 }
 
-TEST_F(Directory, open__what_a_dial_fails_with_its_waiters_fail_with_and_the_next_one_dials_again) {
+TEST_F(SessionDirectoryTest, open__waiters_fail_with_their_dial_and_the_next_one_dials) {
   const auto first = opened(kLesser), second = opened(kLesser);
   Talker peer = porch_.answer();
   const auto hello = peer.receive();
@@ -230,7 +230,7 @@ TEST_F(Directory, open__what_a_dial_fails_with_its_waiters_fail_with_and_the_nex
 }
 
 // They come between the welcome and the end of the dial, and the session is not in the table yet.
-TEST_F(Directory, open__whoever_comes_while_a_session_begins_is_served_in_it) {
+TEST_F(SessionDirectoryTest, open__a_stream_that_comes_while_a_session_begins_is_served) {
   std::shared_ptr<PendingStream> late;
   when_welcomed_ = [&] {
     late = opened(kLesser);
@@ -246,7 +246,7 @@ TEST_F(Directory, open__whoever_comes_while_a_session_begins_is_served_in_it) {
   EXPECT_TRUE(nobody_is_dialled());
 }
 
-TEST_F(Directory, open__whoever_comes_while_a_session_begins_that_fails_at_once_has_a_dial_of_its_own) {
+TEST_F(SessionDirectoryTest, open__a_stream_that_meets_a_failing_session_has_its_own_dial) {
   std::shared_ptr<PendingStream> late;
   when_welcomed_ = [&] {
     if (late) return;
@@ -271,7 +271,7 @@ TEST_F(Directory, open__whoever_comes_while_a_session_begins_that_fails_at_once_
 // ---------------------------------------------------------------------------------------------------------- opening
 // again
 
-TEST_F(Directory, open_again__a_little_later_in_the_session_that_is_there_then) {
+TEST_F(SessionDirectoryTest, open_again__a_little_later_in_the_session_that_is_there_then) {
   const auto pending = stream(kLesser);
   const TimePoint asked = now();
   directory_.open_again(pending, Status(Code::remote, Scope::session, "gone"));
@@ -280,7 +280,7 @@ TEST_F(Directory, open_again__a_little_later_in_the_session_that_is_there_then) 
   EXPECT_GE(now() - asked, 100ms) << "what ended the session may last";
 }
 
-TEST_F(Directory, open_again__without_time_for_it_the_stream_fails_with_what_ended_the_session) {
+TEST_F(SessionDirectoryTest, open_again__without_time_left_the_stream_fails) {
   put(key(kLesser), session_);
   const auto pending = stream(kLesser, 0, 90ms);
   directory_.open_again(pending, Status(Code::remote, Scope::session, "gone"));
@@ -289,7 +289,7 @@ TEST_F(Directory, open_again__without_time_for_it_the_stream_fails_with_what_end
   EXPECT_FALSE(session_->used());
 }
 
-TEST_F(Directory, open_again__whoever_gave_up_meanwhile_is_left_alone) {
+TEST_F(SessionDirectoryTest, open_again__a_stream_that_was_given_up_is_left_alone) {
   put(key(kLesser), session_);
   const auto gone = stream(kLesser), patient = stream(kLesser);
   for (const auto& pending : {gone, patient})
@@ -301,7 +301,7 @@ TEST_F(Directory, open_again__whoever_gave_up_meanwhile_is_left_alone) {
 
 // --------------------------------------------------------------------------------------------------- dials that cross
 
-TEST_F(Directory, our_dial_stays__against_a_lesser_instance_while_the_dial_is_young) {
+TEST_F(SessionDirectoryTest, our_dial_stays__against_a_lesser_instance_while_young) {
   const auto stays = [this](const PeerKey& at) { return directory_.our_dial_stays(at); };
   EXPECT_FALSE(stays(key(kLesser))) << "nothing crosses where nobody dials";
   const TimePoint before = now();
@@ -314,7 +314,7 @@ TEST_F(Directory, our_dial_stays__against_a_lesser_instance_while_the_dial_is_yo
   EXPECT_GE(now() - before, 1s);
 }
 
-TEST_F(Directory, yield_other_dial__the_dial_that_made_the_session_goes_on_and_another_one_ends_in_its_favour) {
+TEST_F(SessionDirectoryTest, yield_other_dial__another_dial_ends_in_favour_of_the_session) {
   const auto pending = opened(kLesser);
   Talker peer = porch_.answer();
   const auto hello = peer.receive();
@@ -329,7 +329,7 @@ TEST_F(Directory, yield_other_dial__the_dial_that_made_the_session_goes_on_and_a
   EXPECT_TRUE(nobody_is_dialled());
 }
 
-TEST_F(Directory, yield_other_dial__where_the_other_session_has_failed_since_the_waiters_are_dialled_for_again) {
+TEST_F(SessionDirectoryTest, yield_other_dial__waiters_of_a_failed_session_are_redialled) {
   const auto pending = opened(kLesser);
   Talker peer = porch_.answer();
   const auto hello = peer.receive();
@@ -344,7 +344,7 @@ TEST_F(Directory, yield_other_dial__where_the_other_session_has_failed_since_the
 // --------------------------------------------------------------------------------------------------------------- the
 // end
 
-TEST_F(Directory, stop_dialling__what_waits_fails_and_its_connections_close) {
+TEST_F(SessionDirectoryTest, stop_dialling__what_waits_fails_and_its_connections_close) {
   const auto dialling = opened(kLesser), again = stream(kGreater);
   Talker peer = porch_.answer();
   ASSERT_TRUE(peer.receive());
@@ -361,7 +361,7 @@ TEST_F(Directory, stop_dialling__what_waits_fails_and_its_connections_close) {
   EXPECT_TRUE(nobody_is_dialled());
 }
 
-TEST_F(Directory, stop_dialling__a_dial_that_was_to_begin_never_does) {
+TEST_F(SessionDirectoryTest, stop_dialling__a_dial_that_was_to_begin_never_does) {
   std::shared_ptr<PendingStream> pending;
   on_reactor(reactor_, [&] {
     pending = opened(kLesser);  // begins after this

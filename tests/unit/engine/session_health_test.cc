@@ -23,7 +23,7 @@ constexpr Nanos kStallTimeout = 20s;
 
 Status reset_by_peer() { return Status(Code::remote, Scope::lane, "rail eth0: reset", 104); }
 
-class Health : public testing::Test {
+class SessionHealthTest : public testing::Test {
  protected:
   struct Line {
     bool answers = true;  // its peer's kernel
@@ -110,7 +110,7 @@ class Health : public testing::Test {
 
 // ----------------------------------------------------------------------------------------------------- silence
 
-TEST_F(Health, a_silent_lane_is_given_up_by_place_and_generation_while_another_is_heard) {
+TEST_F(SessionHealthTest, a_silent_lane_is_given_up_while_another_answers) {
   lines_[1].generation = 7;
   lines_[1].answers = false;
   look_for(1s);
@@ -121,14 +121,14 @@ TEST_F(Health, a_silent_lane_is_given_up_by_place_and_generation_while_another_i
   EXPECT_EQ(count(Kind::peer_silent) + count(Kind::reconnect), 0);
 }
 
-TEST_F(Health, a_lane_on_a_dead_link_is_given_up_for_that) {
+TEST_F(SessionHealthTest, a_lane_whose_link_is_down_is_given_up_for_that) {
   lines_[0].link_down = true;
   look_for(50ms);
   ASSERT_EQ(count(Kind::give_up), 1);
   EXPECT_EQ(first(Kind::give_up)->why, Why::link_down);
 }
 
-TEST_F(Health, a_peer_that_no_lane_hears_is_told_of_once_and_lost_after_its_timeout) {
+TEST_F(SessionHealthTest, a_silent_peer_is_reported_once_and_lost_after_its_timeout) {
   lines_[0].answers = lines_[1].answers = false;
   look_for(9s);
   EXPECT_TRUE(health_.peer_is_silent());
@@ -139,7 +139,7 @@ TEST_F(Health, a_peer_that_no_lane_hears_is_told_of_once_and_lost_after_its_time
   EXPECT_GT(count(Kind::peer_lost), 0);
 }
 
-TEST_F(Health, a_peer_that_answers_again_is_told_of) {
+TEST_F(SessionHealthTest, a_peer_that_answers_again_is_reported) {
   lines_[0].answers = lines_[1].answers = false;
   look_for(3s);
   lines_[0].answers = lines_[1].answers = true;
@@ -148,7 +148,7 @@ TEST_F(Health, a_peer_that_answers_again_is_told_of) {
   EXPECT_FALSE(health_.peer_is_silent());
 }
 
-TEST_F(Health, a_lane_that_comes_is_an_answer) {
+TEST_F(SessionHealthTest, a_lane_that_comes_is_an_answer) {
   EXPECT_FALSE(health_.lane_came(now_, 0));
   lines_[0].answers = lines_[1].answers = false;
   look_for(3s);
@@ -156,7 +156,7 @@ TEST_F(Health, a_lane_that_comes_is_an_answer) {
   EXPECT_FALSE(health_.peer_is_silent());
 }
 
-TEST_F(Health, whose_lanes_all_went_while_it_was_silent_does_not_answer) {
+TEST_F(SessionHealthTest, a_silent_peer_whose_lanes_all_went_does_not_answer) {
   lines_[0].answers = lines_[1].answers = false;
   look_for(3s);
   lines_[0].open = lines_[1].open = false;
@@ -166,7 +166,7 @@ TEST_F(Health, whose_lanes_all_went_while_it_was_silent_does_not_answer) {
 
 // -------------------------------------------------------------------------------------------------- slow lanes
 
-TEST_F(Health, a_lane_that_holds_up_the_others_is_given_up_after_the_peer_answered_by_another) {
+TEST_F(SessionHealthTest, a_lane_that_delays_others_is_given_up_once_the_peer_answers) {
   lines_[1].outstanding_bytes = 64 << 10;
   look_for(3s);
   ASSERT_EQ(count(Kind::give_up), 1);
@@ -175,7 +175,7 @@ TEST_F(Health, a_lane_that_holds_up_the_others_is_given_up_after_the_peer_answer
   EXPECT_EQ(places_of(Kind::ask_peer).front(), 0);
 }
 
-TEST_F(Health, no_lane_is_too_slow_for_a_peer_that_does_not_answer) {
+TEST_F(SessionHealthTest, no_lane_is_too_slow_for_a_peer_that_does_not_answer) {
   peer_answers_ = false;
   lines_[1].outstanding_bytes = 64 << 10;
   look_for(3s);
@@ -183,7 +183,7 @@ TEST_F(Health, no_lane_is_too_slow_for_a_peer_that_does_not_answer) {
 }
 
 // What was seen of the lane that had the place before says nothing of this one.
-TEST_F(Health, the_pace_of_a_lane_of_an_older_generation_is_forgotten) {
+TEST_F(SessionHealthTest, the_drain_rate_of_a_lane_of_an_older_generation_is_forgotten) {
   lines_[1].outstanding_bytes = 64 << 10;
   look_for(500ms);
   ASSERT_GT(count(Kind::ask_peer), 0) << "it is suspected";
@@ -197,7 +197,7 @@ TEST_F(Health, the_pace_of_a_lane_of_an_older_generation_is_forgotten) {
 
 // ------------------------------------------------------------------------------------------------ stopped peers
 
-TEST_F(Health, a_peer_that_somebody_waits_for_is_asked_by_every_lane_that_works) {
+TEST_F(SessionHealthTest, an_awaited_peer_is_asked_by_every_working_lane) {
   is_waited_for_ = true;
   lines_.push_back({.link_down = true, .open = false});
   look_for(1100ms);
@@ -205,7 +205,7 @@ TEST_F(Health, a_peer_that_somebody_waits_for_is_asked_by_every_lane_that_works)
   EXPECT_EQ(count(Kind::question_asked), 1);
 }
 
-TEST_F(Health, a_stopped_peer_is_told_of_and_then_the_session_ends) {
+TEST_F(SessionHealthTest, a_stopped_peer_is_reported_and_then_the_session_ends) {
   is_waited_for_ = true;
   peer_answers_ = false;
   look_for(19s);
@@ -216,7 +216,7 @@ TEST_F(Health, a_stopped_peer_is_told_of_and_then_the_session_ends) {
 }
 
 // The question is still on its way there: the peer cannot have answered.
-TEST_F(Health, a_peer_is_not_stopped_while_the_question_moves_towards_it) {
+TEST_F(SessionHealthTest, a_peer_is_not_stopped_while_the_question_moves_towards_it) {
   is_waited_for_ = true;
   peer_answers_ = false;
   lines_[1].open = false;
@@ -229,7 +229,7 @@ TEST_F(Health, a_peer_is_not_stopped_while_the_question_moves_towards_it) {
   EXPECT_EQ(count(Kind::question_asked), 1) << "it is asked once";
 }
 
-TEST_F(Health, a_question_that_went_by_a_lane_of_an_older_generation_is_lost) {
+TEST_F(SessionHealthTest, a_question_sent_by_a_lane_of_an_older_generation_is_lost) {
   is_waited_for_ = true;
   peer_answers_ = false;
   lines_[1].open = false;
@@ -244,7 +244,7 @@ TEST_F(Health, a_question_that_went_by_a_lane_of_an_older_generation_is_lost) {
 
 // --------------------------------------------------------------------------------------------------- lanes go
 
-TEST_F(Health, while_other_lanes_are_there_a_lost_one_is_a_loss_and_others_are_wanted) {
+TEST_F(SessionHealthTest, a_lost_lane_beside_others_is_a_loss_and_others_are_wanted) {
   const AfterLane after = lost(reset_by_peer(), 1);
   EXPECT_EQ(after.then, Then::go_on);
   EXPECT_TRUE(after.is_loss);
@@ -252,7 +252,7 @@ TEST_F(Health, while_other_lanes_are_there_a_lost_one_is_a_loss_and_others_are_w
   EXPECT_FALSE(after.logs);
 }
 
-TEST_F(Health, a_last_lane_that_is_gone_without_a_reason_ends_the_session) {
+TEST_F(SessionHealthTest, a_last_lane_that_is_gone_without_a_reason_ends_the_session) {
   const AfterLane after = lost();
   EXPECT_EQ(after.then, Then::end);
   EXPECT_EQ(after.loss.message(), "connection to them lost: rail eth0: reset");
@@ -261,7 +261,7 @@ TEST_F(Health, a_last_lane_that_is_gone_without_a_reason_ends_the_session) {
   EXPECT_FALSE(after.logs) << "who waits is told";
 }
 
-TEST_F(Health, after_a_reset_another_lane_is_waited_for_until_the_peer_timeout) {
+TEST_F(SessionHealthTest, after_a_reset_another_lane_is_awaited_for_the_peer_timeout) {
   health_.lane_broke(now_, {.end = wire::LaneEnd::reset});
   EXPECT_EQ(lost().then, Then::wait);
   EXPECT_TRUE(health_.grace_over(now_ + kPeerTimeout - 1ms, 0).ok());
@@ -270,7 +270,7 @@ TEST_F(Health, after_a_reset_another_lane_is_waited_for_until_the_peer_timeout) 
   EXPECT_TRUE(health_.grace_over(now_ + kPeerTimeout, 1).ok()) << "another one came";
 }
 
-TEST_F(Health, an_end_in_good_order_is_no_reset_and_no_loss) {
+TEST_F(SessionHealthTest, an_end_in_good_order_is_no_reset_and_no_loss) {
   health_.lane_broke(now_, {.end = wire::LaneEnd::reset, .retires = true});
   EXPECT_EQ(lost().then, Then::end) << "it gave no hope";
   LaneGone gone;
@@ -285,7 +285,7 @@ TEST_F(Health, an_end_in_good_order_is_no_reset_and_no_loss) {
   EXPECT_TRUE(health_.lane_gone(now_, gone).is_loss) << "it fell silent before";
 }
 
-TEST_F(Health, what_was_given_up_by_either_side_may_come_again) {
+TEST_F(SessionHealthTest, what_was_given_up_by_either_side_may_come_again) {
   health_.lane_given_up(now_);
   EXPECT_EQ(lost().then, Then::wait);
   SessionHealth other("them", {kPeerTimeout, kStallTimeout});
@@ -297,7 +297,7 @@ TEST_F(Health, what_was_given_up_by_either_side_may_come_again) {
   EXPECT_EQ(other.lane_gone(now_, gone).then, Then::wait);
 }
 
-TEST_F(Health, a_malformed_frame_costs_its_lane_and_a_second_within_a_minute_the_session) {
+TEST_F(SessionHealthTest, a_second_malformed_frame_within_a_minute_ends_the_session) {
   EXPECT_EQ(lost(reset_by_peer(), 3, true).then, Then::go_on);
   now_ += 61s;
   EXPECT_EQ(lost(reset_by_peer(), 2, true).then, Then::go_on);
@@ -308,7 +308,7 @@ TEST_F(Health, a_malformed_frame_costs_its_lane_and_a_second_within_a_minute_the
   EXPECT_NE(after.loss.message().find("rail eth0"), std::string::npos);
 }
 
-TEST_F(Health, ends_that_do_not_agree_end_the_session_whatever_is_left) {
+TEST_F(SessionHealthTest, ends_that_do_not_agree_end_the_session_whatever_is_left) {
   LaneGone gone;
   gone.why = reset_by_peer();
   gone.live_lanes = 3;
@@ -319,7 +319,7 @@ TEST_F(Health, ends_that_do_not_agree_end_the_session_whatever_is_left) {
   EXPECT_EQ(after.loss.message(), "connection to them lost: FENCE after 999 frames");
 }
 
-TEST_F(Health, after_a_goodbye_the_end_of_lanes_is_no_loss) {
+TEST_F(SessionHealthTest, after_a_goodbye_the_end_of_lanes_is_no_loss) {
   LaneGone gone;
   gone.why = reset_by_peer();
   gone.is_leaving = gone.peer_left = true;
@@ -329,7 +329,7 @@ TEST_F(Health, after_a_goodbye_the_end_of_lanes_is_no_loss) {
   EXPECT_FALSE(after.is_loss || after.reconnect || after.logs);
 }
 
-TEST_F(Health, while_a_lane_is_dialled_losing_the_others_ends_nothing) {
+TEST_F(SessionHealthTest, while_a_lane_is_dialled_losing_the_others_ends_nothing) {
   health_.join_began();
   EXPECT_EQ(lost().then, Then::wait);
   health_.join_ended();
@@ -337,7 +337,7 @@ TEST_F(Health, while_a_lane_is_dialled_losing_the_others_ends_nothing) {
 }
 
 // A path that spoils all gives no hope for ever.
-TEST_F(Health, wrong_bytes_give_hope_again_when_something_came_through_since) {
+TEST_F(SessionHealthTest, wrong_bytes_give_grace_again_once_something_came_through) {
   using Damage = LaneBreak::Damage;
   const auto waits_after = [&](const LaneBreak& how) {
     now_ += kPeerTimeout;
@@ -360,9 +360,9 @@ const std::vector<RailPair> kBothLanes{{0, 0}, {1, 1}};
 const std::vector<RailPair> kOtherLane{{1, 1}};
 
 // A session with lanes by two pairs, which are heard until a test says otherwise.
-class Denied : public Health {
+class PeerDenial : public SessionHealthTest {
  protected:
-  Denied() {
+  PeerDenial() {
     for (const RailPair& rails : kBothLanes) health_.pair_carries(rails);
     health_.lane_came(now_, 0);
   }
@@ -385,12 +385,12 @@ class Denied : public Health {
   }
 };
 
-TEST_F(Denied, an_instance_that_does_not_know_the_session_ends_it_whoever_is_heard_and_by_any_pair) {
+TEST_F(PeerDenial, an_instance_that_does_not_know_the_session_ends_it) {
   EXPECT_TRUE(is_denied(Answer::unknown_session, kBothLanes));
   EXPECT_TRUE(is_denied(Answer::unknown_session, kNoLane, {5, 6}));
 }
 
-TEST_F(Denied, an_answer_to_a_probe_ends_nothing_once_a_lane_is_heard_again) {
+TEST_F(PeerDenial, an_answer_to_a_probe_ends_nothing_while_a_lane_answers) {
   const auto of_probe = [&](const std::vector<RailPair>& open) {
     return !health_
                 .on_answer(now_,
@@ -403,7 +403,7 @@ TEST_F(Denied, an_answer_to_a_probe_ends_nothing_once_a_lane_is_heard_again) {
   EXPECT_TRUE(of_probe(kBothLanes));
 }
 
-TEST_F(Denied, a_stranger_and_a_refused_connection_end_the_session_only_where_nobody_is_heard) {
+TEST_F(PeerDenial, another_instance_or_a_refusal_ends_only_a_silent_session) {
   lose_other_first();
   for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
     EXPECT_FALSE(is_denied(kind, {{0, 0}})) << "a lane is heard";
@@ -411,7 +411,7 @@ TEST_F(Denied, a_stranger_and_a_refused_connection_end_the_session_only_where_no
   }
 }
 
-TEST_F(Denied, what_the_session_ends_with_says_why) {
+TEST_F(PeerDenial, the_loss_says_why_the_session_ended) {
   lose_other_first();
   const Status refused = complete(Answer::refused_connection, kNoLane);
   EXPECT_EQ(refused.message(), "connection to them lost: no");
@@ -420,7 +420,7 @@ TEST_F(Denied, what_the_session_ends_with_says_why) {
 }
 
 // A firewall may refuse on one rail while the other one's lanes are reset.
-TEST_F(Denied, every_pair_whose_lanes_went_together_has_to_say_so) {
+TEST_F(PeerDenial, every_pair_that_was_lost_together_must_be_denied) {
   for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
     EXPECT_FALSE(is_denied(kind, kNoLane));
     EXPECT_FALSE(is_denied(kind, kNoLane)) << "the same one again";
@@ -429,7 +429,7 @@ TEST_F(Denied, every_pair_whose_lanes_went_together_has_to_say_so) {
   }
 }
 
-TEST_F(Denied, a_pair_that_says_nothing_has_two_and_a_half_seconds) {
+TEST_F(PeerDenial, a_pair_without_an_answer_has_two_and_a_half_seconds) {
   EXPECT_TRUE(complete(Answer::refused_connection, kNoLane).ok());
   now_ += 2499ms;
   EXPECT_TRUE(health_.grace_over(now_, 0).ok());
@@ -437,7 +437,7 @@ TEST_F(Denied, a_pair_that_says_nothing_has_two_and_a_half_seconds) {
   EXPECT_EQ(health_.grace_over(now_, 0).message(), "connection to them lost: no");
 }
 
-TEST_F(Denied, a_lane_that_comes_shows_that_a_firewall_said_no) {
+TEST_F(PeerDenial, a_lane_that_comes_cancels_denials) {
   EXPECT_TRUE(complete(Answer::refused_connection, kNoLane).ok());
   health_.lane_came(now_, 0);
   now_ += 5s;
@@ -445,7 +445,7 @@ TEST_F(Denied, a_lane_that_comes_shows_that_a_firewall_said_no) {
   EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane, {1, 1})) << "the first is to be asked anew";
 }
 
-TEST_F(Denied, any_sign_of_life_shows_the_same) {
+TEST_F(PeerDenial, any_sign_of_life_cancels_denials) {
   const auto probe = [this] { health_.probed(now_); };
   const auto agree = [this] { health_.lane_agreed(), health_.join_ended(); };
   const auto serve = [this] { EXPECT_FALSE(is_denied(Answer::duplicate, kNoLane)) << "to our probe or dial"; };
@@ -460,7 +460,7 @@ TEST_F(Denied, any_sign_of_life_shows_the_same) {
   }
 }
 
-TEST_F(Denied, a_lane_that_is_heard_again_shows_the_same) {
+TEST_F(PeerDenial, a_lane_that_answers_again_cancels_denials) {
   fall_silent();
   EXPECT_FALSE(is_denied(Answer::stranger, kBothLanes));
   lines_[0].answers = lines_[1].answers = true;
@@ -470,20 +470,20 @@ TEST_F(Denied, a_lane_that_is_heard_again_shows_the_same) {
   EXPECT_TRUE(health_.grace_over(now_, 2).ok());
 }
 
-TEST_F(Denied, a_connection_that_is_refused_beside_a_silent_lane_of_its_pair_may_be_a_firewalls_word) {
+TEST_F(PeerDenial, a_refusal_beside_a_silent_lane_of_its_pair_does_not_count) {
   fall_silent();
   for (const RailPair& rails : kBothLanes) EXPECT_FALSE(is_denied(Answer::refused_connection, kBothLanes, rails));
   EXPECT_TRUE(is_denied(Answer::stranger, kBothLanes)) << "an engine said so, and the other pair was refused";
 }
 
-TEST_F(Denied, while_lanes_are_silent_a_pair_without_one_is_believed_when_the_other_was_refused_too_or_after_a_second) {
+TEST_F(PeerDenial, a_refused_pair_without_a_lane_waits_for_the_other_pair) {
   fall_silent();
   EXPECT_FALSE(is_denied(Answer::refused_connection, kOtherLane)) << "the other is not asked yet";
   EXPECT_TRUE(is_denied(Answer::refused_connection, kOtherLane, {1, 1}));
   EXPECT_FALSE(health_.grace_over(now_ + 2500ms, 1).ok());
 }
 
-TEST_F(Denied, a_pair_that_does_not_speak_for_the_peer_ends_nothing_but_by_a_name) {
+TEST_F(PeerDenial, a_pair_that_does_not_speak_for_the_peer_ends_nothing) {
   lose_other_first();
   for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
     EXPECT_FALSE(is_denied(kind, kNoLane, {0, 1})) << "it never carried";
@@ -492,12 +492,12 @@ TEST_F(Denied, a_pair_that_does_not_speak_for_the_peer_ends_nothing_but_by_a_nam
   }
 }
 
-TEST_F(Denied, a_session_that_ends_in_good_order_is_denied_by_nobody) {
+TEST_F(PeerDenial, a_session_that_ends_in_good_order_is_denied_by_nobody) {
   for (const Answer kind : {Answer::unknown_session, Answer::stranger, Answer::refused_connection})
     EXPECT_FALSE(is_denied(kind, kNoLane, {0, 0}, true));
 }
 
-TEST_F(Denied, other_answers_say_nothing_of_the_session) {
+TEST_F(PeerDenial, other_answers_say_nothing_of_the_session) {
   lose_other_first();
   for (const Answer kind : {Answer::welcome, Answer::duplicate, Answer::wrong_welcome, Answer::failed})
     EXPECT_FALSE(is_denied(kind, kNoLane));
@@ -506,9 +506,9 @@ TEST_F(Denied, other_answers_say_nothing_of_the_session) {
 // ---------------------------------------------------------------------------------------- a session that waited in
 // vain
 
-class InVain : public Denied {
+class FailedReconnect : public PeerDenial {
  protected:
-  InVain() {
+  FailedReconnect() {
     health_.lane_given_up(now_);
     EXPECT_EQ(lost().then, Then::wait);
   }
@@ -517,25 +517,25 @@ class InVain : public Denied {
       "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)";
 };
 
-TEST_F(InVain, a_session_says_for_how_long_it_waited) { EXPECT_EQ(told(), kLost); }
+TEST_F(FailedReconnect, the_loss_says_how_long_the_session_waited) { EXPECT_EQ(told(), kLost); }
 
-TEST_F(InVain, a_session_says_what_its_last_answer_was) {
+TEST_F(FailedReconnect, the_loss_names_the_last_answer) {
   EXPECT_TRUE(complete(Answer::failed, kNoLane).ok());
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: no");
 }
 
-TEST_F(InVain, a_session_says_why_its_last_dial_could_not_begin) {
+TEST_F(FailedReconnect, the_loss_says_why_the_last_dial_could_not_begin) {
   EXPECT_TRUE(complete(Answer::failed, kNoLane).ok());
   health_.try_failed("eth0: no more descriptors");
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: eth0: no more descriptors");
 }
 
-TEST_F(InVain, a_session_whose_probes_are_answered_says_so) {
+TEST_F(FailedReconnect, the_loss_names_probes_that_were_answered) {
   EXPECT_TRUE(complete(Answer::duplicate, kNoLane).ok());
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: the peer answers, and no lane that it dialled came");
 }
 
-TEST_F(InVain, what_failed_before_a_lane_came_is_not_told) {
+TEST_F(FailedReconnect, what_failed_before_a_lane_came_is_not_mentioned) {
   health_.try_failed("eth0: no more descriptors");
   health_.lane_came(now_, 0);
   health_.lane_given_up(now_);

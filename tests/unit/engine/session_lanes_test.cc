@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 using Kind = HealthVerdict::Kind;
 using Why = HealthVerdict::Why;
 
-TEST_F(PaperLanes, a_verdict_of_an_older_generation_is_dropped) {
+TEST_F(SessionLanesTest, a_verdict_of_an_older_generation_is_dropped) {
   use_place_again();
   EXPECT_TRUE(lanes_.carry_out({verdict(Kind::give_up, {1, 1}, 1, Why::too_slow), verdict(Kind::ask_peer, {1, 1}, 1)}));
   lanes_.drive(1 << 20, true);
@@ -21,7 +21,7 @@ TEST_F(PaperLanes, a_verdict_of_an_older_generation_is_dropped) {
   EXPECT_TRUE(std::ranges::none_of(paper_[2].sent, asks));
 }
 
-TEST_F(PaperLanes, a_verdict_of_this_generation_is_carried_out_once) {
+TEST_F(SessionLanesTest, a_verdict_of_this_generation_is_carried_out_once) {
   use_place_again();
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(lanes_.carry_out({verdict(Kind::give_up, {1, 2}, 2, Why::too_slow)}));
@@ -31,7 +31,7 @@ TEST_F(PaperLanes, a_verdict_of_this_generation_is_carried_out_once) {
   EXPECT_EQ(lanes_.take_slow_pairs(), (std::vector<RailPair>{{2, 2}}));
 }
 
-TEST_F(PaperLanes, a_session_that_is_lost_is_over_with_what_comes_after_left_out) {
+TEST_F(SessionLanesTest, a_lost_session_is_over_and_later_verdicts_are_left_out) {
   use_place_again();
   EXPECT_FALSE(lanes_.carry_out({verdict(Kind::peer_lost, {}, 0), verdict(Kind::peer_stalled, {}, 0)}));
   EXPECT_TRUE(protocol_.is_over());
@@ -41,7 +41,7 @@ TEST_F(PaperLanes, a_session_that_is_lost_is_over_with_what_comes_after_left_out
 // -------------------------------------------------------------------------------- lanes whose wire takes time to let
 // go
 
-TEST_F(PaperLanes, a_lane_is_lost_only_once_its_wire_let_go_of_it) {
+TEST_F(SessionLanesTest, a_lane_is_lost_only_once_its_wire_let_go_of_it) {
   add_lane(0, 0);
   add_lane(1, 1);
   paper_[1].lingers = true;
@@ -66,7 +66,7 @@ TEST_F(PaperLanes, a_lane_is_lost_only_once_its_wire_let_go_of_it) {
   EXPECT_EQ(lanes_.table().at(1).id(), 3);
 }
 
-TEST_F(PaperLanes, a_look_sees_that_a_lane_has_ended_though_nobody_drives) {
+TEST_F(SessionLanesTest, poll__sees_that_a_lane_has_ended_though_nobody_drives) {
   add_lane(0, 0);
   add_lane(1, 1);
   paper_[1].lingers = true;
@@ -80,7 +80,7 @@ TEST_F(PaperLanes, a_look_sees_that_a_lane_has_ended_though_nobody_drives) {
   EXPECT_EQ(lanes_.take_losses().size(), 1u);
 }
 
-TEST_F(PaperLanes, a_last_lane_that_is_ending_ends_nothing_yet) {
+TEST_F(SessionLanesTest, a_last_lane_that_is_ending_ends_nothing_yet) {
   add_lane(0, 0);
   paper_[0].lingers = true;
   paper_[0].says({.type = FrameType::goodbye});
@@ -94,7 +94,7 @@ TEST_F(PaperLanes, a_last_lane_that_is_ending_ends_nothing_yet) {
 }
 
 // What the caller takes back is read by nobody when it has it back.
-TEST_F(PaperLanes, memory_that_an_ending_lane_reads_is_waited_for) {
+TEST_F(SessionLanesTest, memory_that_an_ending_lane_reads_is_waited_for) {
   add_lane(0, 0);
   add_lane(1, 1);
   paper_[1].lingers = true;
@@ -108,7 +108,7 @@ TEST_F(PaperLanes, memory_that_an_ending_lane_reads_is_waited_for) {
 }
 
 // By the clock of the session, whatever the machine's says.
-TEST_F(PaperLanes, silence_is_timed_by_the_sessions_own_clock) {
+TEST_F(SessionLanesTest, silence_is_timed_by_the_sessions_own_clock) {
   add_lane(0, 0);
   paper_[0].silent_since = clock_.at;
   lanes_.poll(true);
@@ -124,7 +124,7 @@ TEST_F(PaperLanes, silence_is_timed_by_the_sessions_own_clock) {
 const JoinAnswer kStranger{.kind = JoinAnswer::Kind::stranger, .why = "another one"};
 
 // A process that was stopped looks late: what it hears now counts before what it was told then.
-TEST_F(PaperLanes, a_lane_that_is_heard_again_counts_before_a_denial_whose_time_is_over) {
+TEST_F(SessionLanesTest, a_lane_that_answers_again_counts_before_an_expired_denial) {
   ASSERT_NO_FATAL_FAILURE(add_two_silent_lanes());
   EXPECT_FALSE(lanes_.on_answer(kStranger, {0, 0}, false));
   clock_.at += 3s;
@@ -133,7 +133,7 @@ TEST_F(PaperLanes, a_lane_that_is_heard_again_counts_before_a_denial_whose_time_
   EXPECT_FALSE(protocol_.is_over());
 }
 
-TEST_F(PaperLanes, a_denial_ends_a_silent_session_when_its_time_is_over) {
+TEST_F(SessionLanesTest, a_denial_ends_a_silent_session_when_its_time_is_over) {
   ASSERT_NO_FATAL_FAILURE(add_two_silent_lanes());
   EXPECT_FALSE(lanes_.on_answer(kStranger, {0, 0}, false));
   clock_.at += 3s;

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "engine/api/request.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 
 namespace railweave::engine {
 namespace {
@@ -19,9 +19,9 @@ using namespace std::chrono_literals;
 using protocol::FenceFrame;
 using protocol::RetireFrame;
 
-class ImpatientPaperwork : public Paperwork {
+class ImpatientSessionTest : public SessionTest {
  protected:
-  ImpatientPaperwork() : Paperwork(3s) {}
+  ImpatientSessionTest() : SessionTest(3s) {}
 
   void look_for(Nanos time) {
     for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms)) session_->find_signs(true);
@@ -32,7 +32,7 @@ const FrameHeader kSegment = protocol::SegmentFrame{.stream = 0, .length = 100, 
 const FrameHeader kNotGranted =
     protocol::SegmentFrame{.stream = 0, .length = 100, .message = 9, .offset = 0, .size = 100};
 
-TEST_F(Paperwork, a_receive_waits_for_its_ack_while_a_lane_in_other_hands_could_take_it) {
+TEST_F(SessionTest, a_receive_awaits_its_ack_while_a_claimed_lane_may_take_it) {
   add_lanes(2);
   open_stream();
   Request* const request = post(100);
@@ -53,7 +53,7 @@ TEST_F(Paperwork, a_receive_waits_for_its_ack_while_a_lane_in_other_hands_could_
   EXPECT_TRUE(done(request));
 }
 
-TEST_F(Paperwork, a_receive_does_not_wait_for_its_ack_when_every_lane_that_is_left_is_stuck) {
+TEST_F(SessionTest, a_receive_does_not_await_its_ack_when_all_lanes_are_stuck) {
   add_lanes(2);
   open_stream();
   Request* const request = post(100);
@@ -67,7 +67,7 @@ TEST_F(Paperwork, a_receive_does_not_wait_for_its_ack_when_every_lane_that_is_le
   EXPECT_TRUE(done(request));
 }
 
-TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
+TEST_F(SessionTest, an_awaited_peer_is_asked_by_every_lane) {
   add_lanes(2);
   open_stream();
   ASSERT_NE(post(100), nullptr);
@@ -84,7 +84,7 @@ TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
   }
 }
 
-TEST_F(Paperwork, control_that_a_lane_holds_up_goes_by_another) {
+TEST_F(SessionTest, control_that_a_lane_holds_up_goes_by_another) {
   add_lanes(2);
   open_stream();
   drive(3);
@@ -108,7 +108,7 @@ TEST_F(Paperwork, control_that_a_lane_holds_up_goes_by_another) {
 
 // Three seconds without an answer end it; those in which its kernel was silent, too, do not count, and what was before
 // does.
-TEST_F(ImpatientPaperwork, time_in_which_the_peers_kernel_is_silent_does_not_make_it_a_stopped_one) {
+TEST_F(ImpatientSessionTest, time_of_a_silent_kernel_does_not_make_the_peer_stopped) {
   add_lanes(1);
   open_stream();
   ASSERT_NE(post(100), nullptr);
@@ -126,7 +126,7 @@ TEST_F(ImpatientPaperwork, time_in_which_the_peers_kernel_is_silent_does_not_mak
   EXPECT_LT(now() - back_at, 2900ms) << "it counted from the beginning";
 }
 
-TEST_F(Paperwork, a_frame_that_contradicts_gives_up_its_lane_and_a_second_one_the_session) {
+TEST_F(SessionTest, a_contradicting_frame_ends_its_lane_and_a_second_the_session) {
   add_lanes(3);
   open_stream();
   paper_[1].says(kNotGranted);
@@ -140,7 +140,7 @@ TEST_F(Paperwork, a_frame_that_contradicts_gives_up_its_lane_and_a_second_one_th
   EXPECT_TRUE(session_->over());
 }
 
-TEST_F(Paperwork, lanes_that_merely_end_do_not_end_the_session) {
+TEST_F(SessionTest, lanes_that_merely_end_do_not_end_the_session) {
   add_lanes(4);
   open_stream();
   for (int i = 1; i < 4; ++i) paper_[i].ending = Status(Code::remote, Scope::lane, "closed by the peer");
@@ -150,7 +150,7 @@ TEST_F(Paperwork, lanes_that_merely_end_do_not_end_the_session) {
 }
 
 // One that is closed makes room at once, though its fence is not here: with every lane reset there is none to bring it.
-TEST_F(Paperwork, a_session_has_so_many_lanes_at_once_and_no_more) {
+TEST_F(SessionTest, the_number_of_lanes_at_once_is_bounded) {
   const auto add = [&](int i) {
     return session_->add_lane(protocol::LaneId(i), {0, 0}, std::make_unique<PaperLane>(paper_[std::min(i, 2)], "eth0"));
   };
@@ -165,7 +165,7 @@ TEST_F(Paperwork, a_session_has_so_many_lanes_at_once_and_no_more) {
 }
 
 // Lanes whose fences never come have ledgers: there is an end to them.
-TEST_F(Paperwork, lanes_that_are_lost_again_and_again_without_a_fence_are_bounded) {
+TEST_F(SessionTest, lanes_lost_again_and_again_without_a_fence_are_bounded) {
   add_lanes(1);
   std::size_t added = 1;
   for (; added < 1000; ++added) {
@@ -180,7 +180,7 @@ TEST_F(Paperwork, lanes_that_are_lost_again_and_again_without_a_fence_are_bounde
 }
 
 // Nobody polls, and nothing is owed: the peer would go on using that lane.
-TEST_F(Paperwork, a_lane_that_is_given_up_has_its_fence_sent) {
+TEST_F(SessionTest, a_lane_that_is_given_up_has_its_fence_sent) {
   add_lanes(2);
   drive(3);
   session_->clear_wake();
@@ -192,7 +192,7 @@ TEST_F(Paperwork, a_lane_that_is_given_up_has_its_fence_sent) {
 }
 
 // What came is half handled: another thread that read on would count it as arrived.
-TEST_F(Paperwork, a_lane_that_is_read_without_memory_is_never_read_again) {
+TEST_F(SessionTest, a_lane_that_is_read_without_memory_is_never_read_again) {
   add_lanes(2);
   paper_[0].lacks_memory = true;
   drive();
@@ -203,7 +203,7 @@ TEST_F(Paperwork, a_lane_that_is_read_without_memory_is_never_read_again) {
   EXPECT_EQ(paper_[0].reads, reads);
 }
 
-TEST_F(Paperwork, what_it_asks_of_the_reactor_is_taken_once) {
+TEST_F(SessionTest, what_it_asks_of_the_reactor_is_taken_once) {
   add_lanes(2);
   drive(3);
   (void)take_wants();
@@ -219,7 +219,7 @@ TEST_F(Paperwork, what_it_asks_of_the_reactor_is_taken_once) {
   EXPECT_FALSE(take_wants().retire);
 }
 
-TEST_F(Paperwork, a_lane_that_retires_and_is_closed_by_the_peer_is_no_loss) {
+TEST_F(SessionTest, a_lane_that_retires_and_is_closed_by_the_peer_is_no_loss) {
   add_lanes(2);
   drive(3);
   session_->lanes().retire({{{1, 1}, 0}});
@@ -234,7 +234,7 @@ TEST_F(Paperwork, a_lane_that_retires_and_is_closed_by_the_peer_is_no_loss) {
   EXPECT_TRUE(warnings.empty());
 }
 
-TEST_F(Paperwork, a_lane_that_retires_and_falls_silent_is_lost) {
+TEST_F(SessionTest, a_lane_that_retires_and_falls_silent_is_lost) {
   add_lanes(2);
   drive(3);
   session_->lanes().retire({{{1, 1}, 0}});
@@ -242,7 +242,7 @@ TEST_F(Paperwork, a_lane_that_retires_and_falls_silent_is_lost) {
   EXPECT_EQ(session_->take_losses().size(), 1u);
 }
 
-TEST_F(Paperwork, of_lanes_of_one_pair_the_oldest_stay) {
+TEST_F(SessionTest, of_lanes_of_one_pair_the_oldest_stay) {
   for (const protocol::LaneId lane : {2, 0, 1})
     ASSERT_TRUE(session_->add_lane(lane, {0, 0}, std::make_unique<PaperLane>(paper_[lane], "eth0")));
   drive(3);
@@ -261,7 +261,7 @@ TEST_F(Paperwork, of_lanes_of_one_pair_the_oldest_stay) {
   EXPECT_EQ(serve_again, (std::vector<int>{2, 1}));
 }
 
-TEST_F(Paperwork, a_lane_that_the_peer_lets_retire_ends_once_its_frames_are_here) {
+TEST_F(SessionTest, a_lane_that_the_peer_retires_ends_once_its_frames_came) {
   add_lanes(2);
   open_stream();
   drive(3);
@@ -277,7 +277,7 @@ TEST_F(Paperwork, a_lane_that_the_peer_lets_retire_ends_once_its_frames_are_here
   EXPECT_TRUE(session_->take_losses().empty());
 }
 
-TEST_F(Paperwork, a_connector_that_gave_up_before_the_answer_is_forgotten) {
+TEST_F(SessionTest, a_connector_that_gave_up_before_the_answer_is_forgotten) {
   add_lanes(1);
   auto pending = pending_stream();
   const std::weak_ptr<PendingStream> seen = pending;
@@ -293,7 +293,7 @@ TEST_F(Paperwork, a_connector_that_gave_up_before_the_answer_is_forgotten) {
 }
 
 // The peer may never have had this session: another may be had for the same stream.
-TEST_F(Paperwork, a_connector_outlives_a_session_in_which_the_peer_never_spoke) {
+TEST_F(SessionTest, a_connector_outlives_a_session_in_which_the_peer_never_spoke) {
   add_lanes(1);
   const auto pending = pending_stream();
   session_->open(pending);
@@ -305,7 +305,7 @@ TEST_F(Paperwork, a_connector_outlives_a_session_in_which_the_peer_never_spoke) 
   EXPECT_TRUE(warnings.empty()) << warnings[0];
 }
 
-TEST_F(Paperwork, a_connector_fails_with_a_session_in_which_the_peer_spoke) {
+TEST_F(SessionTest, a_connector_fails_with_a_session_in_which_the_peer_spoke) {
   add_lanes(1);
   const auto pending = pending_stream();
   session_->open(pending);
@@ -324,7 +324,7 @@ TEST_F(Paperwork, a_connector_fails_with_a_session_in_which_the_peer_spoke) {
 }
 
 // More than are remembered of a stream: each later one is taken from the lanes at once.
-TEST_F(Paperwork, no_lane_writes_memory_of_any_request_of_a_stream_that_failed_and_is_gone) {
+TEST_F(SessionTest, no_lane_writes_memory_of_requests_of_a_stream_that_is_gone) {
   add_lanes(2);
   open_stream();
   constexpr std::size_t kRequests = 64, kEach = 100;
@@ -351,7 +351,7 @@ TEST_F(Paperwork, no_lane_writes_memory_of_any_request_of_a_stream_that_failed_a
             paper_[0].withdrawn.end());
 }
 
-TEST_F(Paperwork, an_impossible_fence_ends_the_session_and_says_so) {
+TEST_F(SessionTest, an_impossible_fence_ends_the_session_and_says_so) {
   add_lanes(3);
   open_stream();
   Request* const request = post(100);
@@ -368,7 +368,7 @@ constexpr FrameHeader part(std::uint32_t number) {
   return protocol::SegmentFrame{.stream = 0, .length = 100, .message = 0, .offset = 100 * number, .size = 1000};
 }
 
-TEST_F(Paperwork, what_was_altered_on_its_way_costs_its_lane_and_never_the_session) {
+TEST_F(SessionTest, altered_bytes_cost_their_lane_and_never_the_session) {
   add_lanes(4);
   open_stream();
   (void)post(1000);
@@ -396,7 +396,7 @@ TEST_F(Paperwork, what_was_altered_on_its_way_costs_its_lane_and_never_the_sessi
   EXPECT_EQ(consumed, 0u);
 }
 
-TEST_F(Paperwork, without_checks_headers_that_were_altered_end_the_session_as_before) {
+TEST_F(SessionTest, without_checks_altered_headers_end_the_session) {
   add_lanes(3);
   open_stream();
   paper_[1].alters_headers = paper_[2].alters_headers = true;
@@ -409,7 +409,7 @@ TEST_F(Paperwork, without_checks_headers_that_were_altered_end_the_session_as_be
   EXPECT_TRUE(session_->over());
 }
 
-TEST_F(Paperwork, a_last_lane_that_brings_wrong_bytes_is_awaited_again_but_not_for_ever) {
+TEST_F(SessionTest, a_last_lane_with_wrong_bytes_is_awaited_for_a_limited_time) {
   using namespace std::chrono_literals;
   config_.peer_timeout = 300ms;
   session_->fail(Status(Code::cancelled, Scope::session, "another one"));
@@ -444,7 +444,7 @@ TEST_F(Paperwork, a_last_lane_that_brings_wrong_bytes_is_awaited_again_but_not_f
 
 // An end that only sends gets acks and grants, never a payload: only that its own segments arrive says that all is
 // well.
-TEST_F(Paperwork, altered_headers_now_and_then_end_no_session_whose_segments_come_through) {
+TEST_F(SessionTest, rare_altered_headers_end_no_session_that_makes_progress) {
   config_.peer_timeout = 300ms;
   config_.checksum = true;
   session_->fail(Status(Code::cancelled, Scope::session, "another one"));
@@ -477,7 +477,7 @@ TEST_F(Paperwork, altered_headers_now_and_then_end_no_session_whose_segments_com
   send.reset();
 }
 
-TEST_F(Paperwork, counters_of_a_lost_lane_stay) {
+TEST_F(SessionTest, counters_of_a_lost_lane_stay) {
   add_lanes(2);
   open_stream();
   (void)post(100);

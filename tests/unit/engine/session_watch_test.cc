@@ -52,9 +52,9 @@ class QuietLane final : public wire::Lane {
   const std::shared_ptr<wire::LaneMetrics> metrics_ = std::make_shared<wire::LaneMetrics>("quiet", "near", "far");
 };
 
-class Watching : public testing::Test, public SessionOwner {
+class SessionWatchTest : public testing::Test, public SessionOwner {
  protected:
-  ~Watching() override {
+  ~SessionWatchTest() override {
     reactor_.stop();
     watch_.reset();
     session_->fail(Status(Code::cancelled, Scope::session, "the test ended"));
@@ -73,7 +73,7 @@ class Watching : public testing::Test, public SessionOwner {
   std::unique_ptr<SessionWatch> watch_ = std::make_unique<SessionWatch>(reactor_, session_);
 };
 
-TEST_F(Watching, look__what_is_owed_is_looked_after_soon_though_a_later_look_was_due) {
+TEST_F(SessionWatchTest, poll__owed_answers_are_checked_soon_though_a_later_was_due) {
   ASSERT_TRUE(reactor_.start().ok());
   std::promise<int> looks;
   reactor_.run_soon([&] {
@@ -111,7 +111,7 @@ class PendingQuietLane final : public wire::PendingLane {
 // Long before anything else would be due.
 constexpr Nanos kSoon = 1s;
 
-TEST_F(Watching, look__a_lane_without_a_descriptor_is_looked_at_by_time) {
+TEST_F(SessionWatchTest, poll__a_lane_without_a_descriptor_is_polled_by_time) {
   ASSERT_TRUE(reactor_.start().ok());
   std::promise<int> reads;
   line_.has_descriptor = false;
@@ -123,7 +123,7 @@ TEST_F(Watching, look__a_lane_without_a_descriptor_is_looked_at_by_time) {
   EXPECT_GT(reads.get_future().get(), 10);
 }
 
-TEST_F(Watching, look__one_with_a_descriptor_that_nothing_comes_by_is_left_alone) {
+TEST_F(SessionWatchTest, poll__a_quiet_lane_with_a_descriptor_is_left_alone) {
   ASSERT_TRUE(reactor_.start().ok());
   std::promise<int> reads;
   reactor_.run_soon([&] {
@@ -134,7 +134,7 @@ TEST_F(Watching, look__one_with_a_descriptor_that_nothing_comes_by_is_left_alone
   EXPECT_LE(reads.get_future().get(), 3);
 }
 
-TEST_F(Watching, look__a_lane_on_its_way_is_polled_by_time_until_it_stands) {
+TEST_F(SessionWatchTest, poll__a_pending_lane_is_polled_by_time_until_it_stands) {
   ASSERT_TRUE(reactor_.start().ok());
   std::promise<std::pair<int, int>> seen;
   int polls = 0;

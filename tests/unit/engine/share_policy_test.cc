@@ -22,7 +22,7 @@ TEST(SharePolicy, share_of_demand__a_sender_alone_has_no_bound) {
   EXPECT_EQ(Share().window_bytes, kAny);
 }
 
-TEST(SharePolicy, share_of_demand__several_get_even_parts_of_the_round_trip_and_the_queue) {
+TEST(SharePolicy, share_of_demand__several_lanes_get_even_windows) {
   EXPECT_EQ(demand_of(2), (Share{.window_bytes = 31'250}));
   EXPECT_EQ(demand_of(3), (Share{.window_bytes = 20'833}));
   EXPECT_EQ(demand_of(7), (Share{.window_bytes = 8928}));
@@ -33,7 +33,7 @@ TEST(SharePolicy, share_of_demand__a_longer_round_trip_makes_windows_larger) {
 }
 
 // The lane came while 8 others had 256 KiB under way together: 2.1 ms at 1 Gb/s.
-TEST(SharePolicy, share_of_demand__a_queue_that_a_lane_was_born_into_is_no_distance) {
+TEST(SharePolicy, share_of_demand__the_queue_of_others_is_no_distance) {
   const RailLoad load{.demanding = 2, .least_rtt = 100us};
   EXPECT_EQ(share_of_demand(load, kPolicyGigabit, 100us).window_bytes, 31'250u);
   EXPECT_EQ(share_of_demand(load, kPolicyGigabit, 1ms).window_bytes, 31'250u);
@@ -52,14 +52,14 @@ TEST(SharePolicy, share_of_demand__no_window_is_smaller_than_8_KiB) {
 }
 
 // A slow rail: 32 windows of 8 KiB are the 256 KiB that any switch has.
-TEST(SharePolicy, share_of_demand__turns_begin_where_the_least_windows_overflow_256_KiB) {
+TEST(SharePolicy, share_of_demand__turns_begin_where_windows_exceed_256_KiB) {
   EXPECT_EQ(demand_of(32), (Share{.window_bytes = 8 * KiB}));
   EXPECT_EQ(demand_of(33), (Share{.window_bytes = 8 * KiB, .turns = 32, .turn_bytes = 36 * KiB}));
   EXPECT_EQ(demand_of(33, Rate{}), (Share{.window_bytes = 8 * KiB, .turns = 32, .turn_bytes = 8 * KiB}));
 }
 
 // 10 ms of 1 Gb/s are 1,250,000 bytes.
-TEST(SharePolicy, share_of_demand__the_more_senders_the_smaller_a_turn_so_that_a_round_takes_10_ms) {
+TEST(SharePolicy, share_of_demand__a_round_of_turns_takes_10_ms_if_possible) {
   EXPECT_EQ(demand_of(50).turn_bytes, 24 * KiB);
   EXPECT_EQ(demand_of(100).turn_bytes, 12 * KiB);
   EXPECT_EQ(demand_of(160).turn_bytes, 8 * KiB);
@@ -87,7 +87,7 @@ TEST(SharePolicy, turn_times__of_a_rail_of_which_nothing_is_known_are_bounded) {
 }
 
 // A fast one: four times the target of 625000 bytes are 305 windows.
-TEST(SharePolicy, share_of_demand__of_a_fast_rail_they_begin_at_four_times_the_target) {
+TEST(SharePolicy, share_of_demand__turns_of_a_fast_rail_begin_at_four_targets) {
   EXPECT_EQ(demand_of(76, kPolicyTenGigabit), (Share{.window_bytes = 8223}));
   EXPECT_EQ(demand_of(77, kPolicyTenGigabit), (Share{.window_bytes = 8 * KiB}));
   EXPECT_EQ(demand_of(305, kPolicyTenGigabit), (Share{.window_bytes = 8 * KiB}));

@@ -94,7 +94,7 @@ TEST_F(AccountProcesses, open__three_see_each_others_lanes_and_senders) {
 }
 
 // A process that does not look has no demand once its lease is over.
-TEST_F(AccountProcesses, look__of_the_others_says_when_one_of_three_is_silent) {
+TEST_F(AccountProcesses, poll__the_others_see_when_one_of_three_does_not_poll) {
   ASSERT_TRUE(start(3));
   EXPECT_TRUE(in_the_end([&] {
     (void)processes_[0].poll();
@@ -104,7 +104,7 @@ TEST_F(AccountProcesses, look__of_the_others_says_when_one_of_three_is_silent) {
   EXPECT_TRUE(in_the_end([&] { return see(6, 6); }));
 }
 
-TEST_F(AccountProcesses, killed__another_serves_the_same_memory_and_the_numbers_stay) {
+TEST_F(AccountProcesses, killed_server_is_replaced_and_the_memory_stays) {
   ASSERT_TRUE(start(3));
   EXPECT_TRUE(processes_[0].act({.what = AccountOrder::run, .until_bytes = kTurnsWorth}).has_ended);
   const AccountReport before = processes_[1].poll();
@@ -125,7 +125,7 @@ TEST_F(AccountProcesses, killed__another_serves_the_same_memory_and_the_numbers_
   EXPECT_TRUE(in_the_end([&] { return see(6, 5); })) << "the lease of its lane is over";
 }
 
-TEST_F(AccountProcesses, killed__a_process_that_comes_then_has_the_same_memory) {
+TEST_F(AccountProcesses, killed_server_leaves_its_memory_to_a_later_process) {
   ASSERT_TRUE(start(2));
   kill_first();
   // else the new process might be the first to serve, with a memory of its own
@@ -138,7 +138,7 @@ TEST_F(AccountProcesses, killed__a_process_that_comes_then_has_the_same_memory) 
   EXPECT_EQ(serving(), 1);
 }
 
-TEST_F(AccountProcesses, killed__one_after_the_other_until_one_is_left) {
+TEST_F(AccountProcesses, killed_servers_are_replaced_until_one_process_is_left) {
   ASSERT_TRUE(start(3));
   kill_first();
   ASSERT_TRUE(in_the_end([&] { return serving() == 1; }));
@@ -147,7 +147,7 @@ TEST_F(AccountProcesses, killed__one_after_the_other_until_one_is_left) {
   EXPECT_TRUE(in_the_end([&] { return see(6, 3); }));
 }
 
-TEST_F(AccountProcesses, stopped__a_process_that_comes_meanwhile_goes_on_alone_and_joins_later) {
+TEST_F(AccountProcesses, stopped_server_leaves_a_new_process_alone_until_it_is_back) {
   ASSERT_TRUE(start(2));
   processes_[0].process().stop();
   EXPECT_TRUE(in_the_end([&] { return processes_[1].poll().load.demanding == 2; })) << "the lease of its lane is over";
@@ -165,10 +165,10 @@ TEST_F(AccountProcesses, stopped__a_process_that_comes_meanwhile_goes_on_alone_a
   }));
 }
 
-TEST_F(AccountProcesses, stopped__with_turns_it_stops_no_other_longer_than_a_lease) {
+TEST_F(AccountProcesses, stopped_process_with_turns_delays_others_by_a_lease_at_most) {
   ASSERT_TRUE(start(2));
   const AccountOrder run{
-      .what = AccountOrder::run, .lanes = kManyLanes, .until_bytes = 16 * kTurnMost, .is_told = true};
+      .what = AccountOrder::run, .lanes = kManyLanes, .until_bytes = 16 * kTurnMost, .is_announced = true};
   for (AccountProcess& each : processes_) each.begin(run);
   for (AccountProcess& each : processes_) (void)each.end();
   processes_[0].process().stop();
@@ -181,7 +181,7 @@ TEST_F(AccountProcesses, stopped__with_turns_it_stops_no_other_longer_than_a_lea
   EXPECT_TRUE(in_the_end([&] { return see(2 * kManyLanes, 2 * kManyLanes); }));
 }
 
-TEST_F(AccountProcesses, forked__a_child_does_not_keep_its_parents_service_alive) {
+TEST_F(AccountProcesses, forked_child_does_not_keep_its_parents_service_alive) {
   ASSERT_TRUE(start(2));
   Stranger sleeper(processes_[0].act({.what = AccountOrder::fork}).forked);
   kill_first();
@@ -190,7 +190,7 @@ TEST_F(AccountProcesses, forked__a_child_does_not_keep_its_parents_service_alive
   EXPECT_TRUE(in_the_end([&] { return see(3, 2); }));
 }
 
-TEST_F(AccountProcesses, forked__the_end_of_a_child_leaves_its_parents_places) {
+TEST_F(AccountProcesses, forked_child_that_ends_leaves_its_parents_places) {
   ASSERT_TRUE(start(2));
   for (const int parent : {0, 1}) {
     Stranger sleeper(processes_[std::size_t(parent)].act({.what = AccountOrder::fork}).forked);
@@ -213,7 +213,7 @@ struct ForgedCase {
 class ForgedAccounts : public testing::TestWithParam<ForgedCase> {};
 
 // While a third process writes all over the memory, as fast as it can.
-TEST_P(ForgedAccounts, look__no_lane_waits_longer_than_a_lease) {
+TEST_P(ForgedAccounts, poll__no_lane_waits_longer_than_a_lease) {
   AccountProcess a{rail_of_this_test()}, b{rail_of_this_test()}, forger{rail_of_this_test()};
   const auto is_in = [](AccountProcess& process) {
     const AccountReport report = process.poll();

@@ -61,7 +61,7 @@ TEST(SharedAccountTest, open__the_first_serves_and_all_see_each_others_lanes) {
   EXPECT_EQ(a.lanes(), 3);
 }
 
-TEST(SharedAccountTest, open__when_the_serving_process_ends_another_serves_the_same_memory) {
+TEST(SharedAccountTest, open__the_memory_is_served_on_when_its_server_ends) {
   AccountUser a, b, c;
   ASSERT_TRUE(a.sees(1) && b.sees(2) && c.sees(3));
   a.end();

@@ -33,14 +33,14 @@ bool equal(const std::string& a, const std::string& b) {
   return first.ok() && second.ok() && same(first.value().secret().bytes(), second.value().secret().bytes());
 }
 
-TEST(SharedKey, OfTheSameContentIsTheSame) {
+TEST(SharedKey, keys_of_the_same_content_are_the_same) {
   const std::string text(32, 'k');
   EXPECT_TRUE(equal(text, text));
   EXPECT_FALSE(equal(text, text + "k"));
   EXPECT_FALSE(equal(text, std::string(31, 'k') + "j"));
 }
 
-TEST(SharedKey, OneNewlineAtTheEndDoesNotCount) {
+TEST(SharedKey, one_newline_at_the_end_does_not_count) {
   const std::string text(32, 'k');
   EXPECT_TRUE(equal(text, text + "\n"));
   EXPECT_FALSE(equal(text, text + "\n\n"));
@@ -49,7 +49,7 @@ TEST(SharedKey, OneNewlineAtTheEndDoesNotCount) {
   EXPECT_FALSE(equal(std::string(16, '\0'), std::string(17, '\0')));
 }
 
-TEST(SharedKey, SizesFromSixteenTo4096Bytes) {
+TEST(SharedKey, a_key_has_16_to_4096_bytes) {
   for (const std::size_t bytes : {16, 17, 64, 65, 4096}) {
     const KeyFile file(std::string(bytes, 'k'));
     EXPECT_TRUE(SharedKey::read(file.path()).ok()) << bytes;
@@ -65,7 +65,7 @@ TEST(SharedKey, SizesFromSixteenTo4096Bytes) {
   EXPECT_EQ(why_not(KeyFile(std::string(100'000, 'k')).path()), std::string("more than 4096") + kRest);
 }
 
-TEST(SharedKey, NothingIsForGroupAndOthers) {
+TEST(SharedKey, a_file_open_to_group_or_others_is_refused) {
   for (const mode_t mode : {0600, 0400, 0700})
     EXPECT_TRUE(SharedKey::read(KeyFile(engine_test::kSomeKey, mode).path()).ok()) << mode;
   for (const mode_t mode : {0640, 0604, 0610, 0601, 0620, 0602}) {
@@ -77,7 +77,7 @@ TEST(SharedKey, NothingIsForGroupAndOthers) {
   }
 }
 
-TEST(SharedKey, WhatIsNoFileIsSaidAtOnce) {
+TEST(SharedKey, a_path_without_a_regular_file_is_an_error_at_once) {
   EXPECT_EQ(why_not("/nowhere/at/all"),
             "open: No such file or directory (errno 2); expected a file with a key that this process may read, and "
             "nobody else (chmod 600)");
@@ -98,7 +98,7 @@ TEST(SharedKey, WhatIsNoFileIsSaidAtOnce) {
   unlink(socket_path.c_str());
 }
 
-TEST(SharedKey, ALinkToAFileIsThatFile) {
+TEST(SharedKey, a_link_to_a_file_is_that_file) {
   const KeyFile file;
   const std::string link = file.path() + ".link";
   ASSERT_EQ(symlink(file.path().c_str(), link.c_str()), 0);
@@ -106,7 +106,7 @@ TEST(SharedKey, ALinkToAFileIsThatFile) {
   unlink(link.c_str());
 }
 
-TEST(SharedKey, OfAnotherUserIsNotTaken) {
+TEST(SharedKey, a_key_of_another_user_is_not_taken) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
   const KeyFile file;
   ASSERT_EQ(chown(file.path().c_str(), 1, 1), 0);

@@ -35,9 +35,9 @@ class PaperInbox final : public Inbox {
   std::string& log_;
 };
 
-class Shared : public testing::Test {
+class SharedProtocolTest : public testing::Test {
  protected:
-  ~Shared() override {
+  ~SharedProtocolTest() override {
     for (PaperInbox* inbox : {&a_, &b_, &c_}) inbox->throws = inbox->stays = 0;
     protocol_.lock().take_posts();  // a node must not be in a set when it goes
   }
@@ -48,7 +48,7 @@ class Shared : public testing::Test {
   PaperInbox a_{"a", drained_}, b_{"b", drained_}, c_{"c", drained_};
 };
 
-TEST_F(Shared, take_posts__each_inbox_once_in_the_order_of_posting) {
+TEST_F(SharedProtocolTest, take_posts__each_inbox_once_in_the_order_of_posting) {
   EXPECT_FALSE(protocol_.has_posts());
   for (PaperInbox* inbox : {&b_, &a_, &b_, &c_}) protocol_.add_post(*inbox);
   EXPECT_TRUE(protocol_.has_posts());
@@ -61,7 +61,7 @@ TEST_F(Shared, take_posts__each_inbox_once_in_the_order_of_posting) {
   EXPECT_EQ(drained_, "bac");
 }
 
-TEST_F(Shared, take_posts__what_the_session_has_no_room_for_stays_for_the_next_time) {
+TEST_F(SharedProtocolTest, take_posts__what_finds_no_room_stays_for_the_next_time) {
   a_.stays = 1;
   protocol_.add_post(a_);
   protocol_.add_post(b_);
@@ -73,7 +73,7 @@ TEST_F(Shared, take_posts__what_the_session_has_no_room_for_stays_for_the_next_t
   EXPECT_FALSE(protocol_.has_posts());
 }
 
-TEST_F(Shared, take_posts__a_post_while_an_inbox_is_drained_is_not_missed) {
+TEST_F(SharedProtocolTest, take_posts__a_post_while_an_inbox_is_drained_is_not_missed) {
   bool posted = false;
   a_.act = [&](protocol::SessionProtocol&) {
     if (!std::exchange(posted, true)) protocol_.add_post(a_);
@@ -86,7 +86,7 @@ TEST_F(Shared, take_posts__a_post_while_an_inbox_is_drained_is_not_missed) {
 }
 
 // Whatever finds no memory throws, and what was not taken in stays.
-TEST_F(Shared, take_posts__without_memory_neither_the_inbox_nor_those_behind_it_are_lost) {
+TEST_F(SharedProtocolTest, take_posts__no_inbox_is_lost_without_memory) {
   b_.throws = 1;
   for (PaperInbox* inbox : {&a_, &b_, &c_}) protocol_.add_post(*inbox);
   EXPECT_THROW(take(), std::bad_alloc);
@@ -98,7 +98,7 @@ TEST_F(Shared, take_posts__without_memory_neither_the_inbox_nor_those_behind_it_
   EXPECT_FALSE(protocol_.has_posts());
 }
 
-TEST_F(Shared, publish__events_are_taken_once_and_counters_are_there_without_the_mutex) {
+TEST_F(SharedProtocolTest, publish__events_are_taken_once_and_counters_need_no_mutex) {
   EXPECT_FALSE(protocol_.may_write());
   {
     const SharedProtocol::Locked locked = protocol_.lock();
@@ -128,7 +128,7 @@ TEST_F(Shared, publish__events_are_taken_once_and_counters_are_there_without_the
   EXPECT_TRUE(protocol_.take_events().empty());
 }
 
-TEST_F(Shared, fail__a_session_that_is_broken_serves_none_before_it_is_over) {
+TEST_F(SharedProtocolTest, fail__a_session_that_is_broken_serves_none_before_it_is_over) {
   EXPECT_TRUE(protocol_.serves());
   protocol_.mark_broken();
   EXPECT_FALSE(protocol_.serves());
@@ -140,7 +140,7 @@ TEST_F(Shared, fail__a_session_that_is_broken_serves_none_before_it_is_over) {
   EXPECT_EQ(protocol_.lock()->error().message(), "first");
 }
 
-TEST_F(Shared, say_goodbye__the_session_is_leaving_and_has_the_goodbye_to_write) {
+TEST_F(SharedProtocolTest, say_goodbye__the_session_is_leaving_with_a_goodbye_to_write) {
   protocol_.lock()->add_lane(0, 0, 0);
   EXPECT_FALSE(protocol_.is_leaving());
   protocol_.lock().say_goodbye();

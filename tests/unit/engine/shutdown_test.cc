@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "tests/unit/engine/on_reactor.h"
-#include "tests/unit/engine/paperwork.h"
+#include "tests/unit/engine/session_fixture.h"
 
 namespace railweave::engine {
 namespace {
@@ -13,17 +13,17 @@ namespace {
 using namespace std::chrono_literals;
 using Leavers = std::vector<std::shared_ptr<Session>>;
 
-class ShuttingDown : public Paperwork {
+class ShutdownTest : public SessionTest {
  protected:
-  ShuttingDown() { EXPECT_TRUE(reactor_.start().ok()); }
-  ~ShuttingDown() override { reactor_.stop(); }
+  ShutdownTest() { EXPECT_TRUE(reactor_.start().ok()); }
+  ~ShutdownTest() override { reactor_.stop(); }
 
   long goodbyes() const { return std::ranges::count(paper_[0].sent, FrameType::goodbye, &FrameHeader::type); }
 
   Reactor reactor_;
 };
 
-TEST_F(ShuttingDown, stop_runs_before_close_each_once_on_the_reactors_thread_and_both_before_it_returns) {
+TEST_F(ShutdownTest, stop_and_close_run_once_in_order_on_the_reactors_thread) {
   std::thread::id reactors;
   on_reactor(reactor_, [&] { reactors = std::this_thread::get_id(); });
   std::string ran;
@@ -41,7 +41,7 @@ TEST_F(ShuttingDown, stop_runs_before_close_each_once_on_the_reactors_thread_and
   EXPECT_EQ(ran, "stop close");
 }
 
-TEST_F(ShuttingDown, a_peer_that_leaves_too_is_not_waited_for) {
+TEST_F(ShutdownTest, a_peer_that_leaves_too_is_not_waited_for) {
   add_lanes(1);
   const TimePoint begun = now();
   long said = 0;
@@ -57,7 +57,7 @@ TEST_F(ShuttingDown, a_peer_that_leaves_too_is_not_waited_for) {
   EXPECT_LT(now() - begun, 1s);
 }
 
-TEST_F(ShuttingDown, a_peer_that_never_answers_hears_the_goodbye_and_is_waited_for_a_second) {
+TEST_F(ShutdownTest, a_peer_that_never_answers_is_awaited_for_a_second) {
   add_lanes(1);
   const TimePoint begun = now();
   long said = 0;
@@ -69,7 +69,7 @@ TEST_F(ShuttingDown, a_peer_that_never_answers_hears_the_goodbye_and_is_waited_f
 }
 
 // Whatever finds no memory is given up.
-TEST_F(ShuttingDown, where_stop_finds_no_memory_what_is_left_is_closed_all_the_same) {
+TEST_F(ShutdownTest, without_memory_for_stop_what_is_left_is_closed_all_the_same) {
   bool closed = false;
   const TimePoint begun = now();
   shut_down(

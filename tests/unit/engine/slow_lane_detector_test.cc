@@ -14,7 +14,7 @@ TEST(DrainRate, left__of_an_idle_lane_is_nothing) {
   EXPECT_FALSE(pace.left());
 }
 
-TEST(DrainRate, left__is_what_is_outstanding_at_the_pace_of_late) {
+TEST(DrainRate, left__is_what_is_outstanding_at_the_recent_rate) {
   DrainRate pace;
   TimePoint t{1h};
   std::uint64_t acknowledged = 0;
@@ -38,7 +38,7 @@ TEST(DrainRate, left__is_unknown_until_it_was_watched_for_a_while) {
   EXPECT_FALSE(pace.left());
 }
 
-class Recalling : public testing::Test {
+class SlowLaneDetectorTest : public testing::Test {
  protected:
   // Looks every 50 ms for so long; the peer answers what it is asked, if it does. Who was recalled.
   std::vector<int> look_for(Nanos time, bool peer_answers = true) {
@@ -65,20 +65,20 @@ class Recalling : public testing::Test {
   TimePoint now_{1h};
 };
 
-TEST_F(Recalling, a_lane_that_holds_up_the_others_is_recalled_after_the_peer_was_asked_by_another) {
+TEST_F(SlowLaneDetectorTest, a_lane_that_delays_others_is_found_after_the_peer_was_asked) {
   lanes_ = {lane(64 << 10, 5s), lane(0, {})};
   EXPECT_EQ(look_for(SlowLaneDetector::kSure), std::vector<int>{});
   EXPECT_EQ(asked_, 1);
   EXPECT_EQ(look_for(200ms), std::vector<int>{0});
 }
 
-TEST_F(Recalling, one_on_which_nothing_moves_is_too) {
+TEST_F(SlowLaneDetectorTest, a_lane_on_which_nothing_moves_is_found) {
   lanes_ = {lane(0, {}), lane(64 << 10, Nanos::max())};
   EXPECT_EQ(look_for(2s), std::vector<int>{1});
 }
 
 // One lost packet stops a lane for a retransmission timeout, and silence has its own time.
-TEST_F(Recalling, one_that_nobody_answers_is_not_before_that_has_had_its_time) {
+TEST_F(SlowLaneDetectorTest, an_unanswered_lane_is_found_only_after_its_time) {
   lanes_ = {lane(0, {}), lane(64 << 10, Nanos::max())};
   lanes_[1]->late_for = SlowLaneDetector::kLateMost - 1ms;
   EXPECT_EQ(look_for(3s), std::vector<int>{});
@@ -86,30 +86,30 @@ TEST_F(Recalling, one_that_nobody_answers_is_not_before_that_has_had_its_time) {
   EXPECT_EQ(look_for(50ms), std::vector<int>{1}) << "the peer has answered for long enough";
 }
 
-TEST_F(Recalling, of_a_peer_that_does_not_answer_none_is) {
+TEST_F(SlowLaneDetectorTest, no_lane_of_a_peer_that_does_not_answer_is_found) {
   lanes_ = {lane(64 << 10, Nanos::max()), lane(0, {})};
   EXPECT_EQ(look_for(30s, false), std::vector<int>{});
   EXPECT_EQ(look_for(SlowLaneDetector::kSure), std::vector<int>{}) << "and when it goes on, the time begins anew";
 }
 
-TEST_F(Recalling, what_would_take_the_others_as_long_stays) {
+TEST_F(SlowLaneDetectorTest, a_lane_that_others_would_not_relieve_stays) {
   lanes_ = {lane(64 << 20, 1s), lane(64 << 20, 1s)};  // half a second by the other one, which is as full
   EXPECT_EQ(look_for(5s), std::vector<int>{});
 }
 
-TEST_F(Recalling, what_is_soon_over_stays) {
+TEST_F(SlowLaneDetectorTest, a_lane_that_is_soon_drained_stays) {
   lanes_ = {lane(64 << 10, SlowLaneDetector::kLeast - 1ms), lane(0, {})};
   EXPECT_EQ(look_for(5s), std::vector<int>{});
 }
 
-TEST_F(Recalling, the_last_lane_stays) {
+TEST_F(SlowLaneDetectorTest, the_last_lane_stays) {
   lanes_ = {lane(64 << 10, Nanos::max())};
   EXPECT_EQ(look_for(5s), std::vector<int>{});
   lanes_ = {lane(64 << 10, Nanos::max()), std::nullopt, lane(64 << 10, 5s, false)};
   EXPECT_EQ(look_for(5s), std::vector<int>{}) << "another that does not work is none";
 }
 
-TEST_F(Recalling, of_two_slow_ones_the_better_stays) {
+TEST_F(SlowLaneDetectorTest, of_two_slow_lanes_the_better_stays) {
   lanes_ = {lane(64 << 10, 20s), lane(64 << 10, 10s)};
   EXPECT_EQ(look_for(5s), std::vector<int>{0});
 }

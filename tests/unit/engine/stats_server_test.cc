@@ -23,14 +23,14 @@ using std::chrono::seconds;
 
 constexpr char kInstance[] = "0123456789abcdef0123456789abcdef";
 
-class Stats : public testing::Test {
+class StatsServerTest : public testing::Test {
  protected:
-  Stats() {
+  StatsServerTest() {
     std::string name = "/tmp/rw-stats-XXXXXX";
     EXPECT_NE(nullptr, mkdtemp(name.data()));
     dir_ = name;
   }
-  ~Stats() override { std::filesystem::remove_all(dir_); }
+  ~StatsServerTest() override { std::filesystem::remove_all(dir_); }
 
   std::unique_ptr<StatsServer> open() const {
     Result<std::unique_ptr<StatsServer>> server = StatsServer::open(dir_, kInstance);
@@ -60,7 +60,7 @@ EngineStats stats_of_lanes(std::size_t lanes) {
   return stats;
 }
 
-TEST_F(Stats, are_served_to_this_user_only) {
+TEST_F(StatsServerTest, stats_are_served_to_this_user_only) {
   const auto server = open();
   EXPECT_EQ(dir_ + "/railweave-" + std::to_string(::getpid()) + "-01234567.sock", server->path());
   EXPECT_EQ(::getpid(), pid_in_name(server->path()));
@@ -74,14 +74,14 @@ TEST_F(Stats, are_served_to_this_user_only) {
   EXPECT_EQ(2u, answer.value().sessions[0].lanes.size());
 }
 
-TEST_F(Stats, of_a_great_many_lanes_are_no_different) {
+TEST_F(StatsServerTest, stats_of_a_great_many_lanes_are_served) {
   const auto server = open();
   const Result<EngineStats> answer = ask(*server, stats_of_lanes(3'000));  // some 900 KB, beyond any socket buffer
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(3'000u, answer.value().sessions[0].lanes.size());
 }
 
-TEST_F(Stats, serving_nobody_or_somebody_who_left_does_not_block) {
+TEST_F(StatsServerTest, serve__no_client_and_one_that_left_do_not_block) {
   const auto server = open();
   EXPECT_TRUE(server->serve([] { return EngineStats{}; }).ok());
   const Result<pid_t> owner = stats_owner(server->path());  // connects and leaves
@@ -92,7 +92,7 @@ TEST_F(Stats, serving_nobody_or_somebody_who_left_does_not_block) {
   EXPECT_TRUE(ask(*server, {}).ok());
 }
 
-TEST_F(Stats, are_not_gathered_when_there_is_no_descriptor_to_answer_by) {
+TEST_F(StatsServerTest, serve__stats_are_not_gathered_when_there_is_no_descriptor) {
   const auto server = open();
   ASSERT_TRUE(stats_owner(server->path()).ok());  // a client waits
   rlimit before;
@@ -107,13 +107,13 @@ TEST_F(Stats, are_not_gathered_when_there_is_no_descriptor_to_answer_by) {
   EXPECT_TRUE(server->serve([] { return EngineStats{}; }).ok());
 }
 
-TEST_F(Stats, a_process_that_does_not_answer_is_given_up) {
+TEST_F(StatsServerTest, a_process_that_does_not_answer_is_given_up) {
   const auto server = open();
   EXPECT_EQ(Code::timed_out, fetch_stats(server->path(), milliseconds(30)).status().code());
   EXPECT_EQ(ENOENT, fetch_stats(dir_ + "/railweave-1-2.sock", milliseconds(30)).status().system_errno());
 }
 
-TEST_F(Stats, the_socket_goes_with_its_server_and_not_with_a_child) {
+TEST_F(StatsServerTest, the_socket_goes_with_its_server_and_not_with_a_child) {
   auto server = open();
   const std::string path = server->path();
   const pid_t child = ::fork();
@@ -128,7 +128,7 @@ TEST_F(Stats, the_socket_goes_with_its_server_and_not_with_a_child) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(Stats, stale_sockets_are_removed_and_others_are_not) {
+TEST_F(StatsServerTest, stale_sockets_are_removed_and_others_are_not) {
   const std::string stale = stats_socket_path(dir_, 1, "aaaaaaaa"), young = stats_socket_path(dir_, 2, "bbbbbbbb"),
                     plain = stats_socket_path(dir_, 3, "cccccccc"), live = stats_socket_path(dir_, 4, "dddddddd");
   std::vector<OwnedFd> sockets;
@@ -150,7 +150,7 @@ TEST_F(Stats, stale_sockets_are_removed_and_others_are_not) {
   }());
 }
 
-TEST_F(Stats, a_directory_that_will_not_do_is_an_error_and_no_more) {
+TEST_F(StatsServerTest, a_directory_that_will_not_do_is_an_error_and_no_more) {
   EXPECT_EQ(ENOENT, StatsServer::open(dir_ + "/none", kInstance).status().system_errno());
   const Status too_long = StatsServer::open("/tmp/" + std::string(120, 'x'), kInstance).status();
   EXPECT_EQ(Code::invalid_config, too_long.code());

@@ -91,7 +91,7 @@ TEST_F(WireChoice, the_first_wire_that_is_there_is_offered) {
   EXPECT_EQ(begun->offer, (WireOffer{"fast", {std::byte{9}}}));
 }
 
-TEST_F(WireChoice, an_offer_that_is_taken_up_is_heard_at_both_ends) {
+TEST_F(WireChoice, an_offer_that_is_taken_up_reaches_both_ends) {
   Wires near = made_of({&fast, &plain}), far = made_of({&fast, &plain});
   auto dialled = near.dial(kRail);
   auto accepted = far.accept(kRail, dialled->offer);
@@ -103,7 +103,7 @@ TEST_F(WireChoice, an_offer_that_is_taken_up_is_heard_at_both_ends) {
   EXPECT_EQ(plain.begun, "");
 }
 
-TEST_F(WireChoice, whoever_lacks_the_wire_takes_the_plain_one_and_the_dialler_follows) {
+TEST_F(WireChoice, an_acceptor_that_lacks_the_wire_takes_the_plain_one) {
   Wires near = made_of({&fast, &plain}), far = made_of({&absent, &plain});
   auto dialled = near.dial(kRail);
   auto accepted = far.accept(kRail, dialled->offer);
@@ -122,7 +122,7 @@ TEST_F(WireChoice, an_old_dialler_without_an_offer_gets_the_plain_wire) {
   EXPECT_EQ(fast.begun, "");
 }
 
-TEST_F(WireChoice, an_answer_by_another_wire_than_was_offered_counts_as_the_plain_one) {
+TEST_F(WireChoice, an_answer_by_a_wire_not_offered_counts_as_the_plain_one) {
   Wires wires = made_of({&fast, &plain});
   auto dialled = wires.dial(kRail);
   EXPECT_TRUE(wires.agree(kRail, *dialled, WireOffer{"absent", {}}).ok());
@@ -169,7 +169,7 @@ TEST_F(WireChoice, without_any_wire_the_error_says_so) {
 }
 
 // The table of this build.
-TEST(WireTable, processes_of_one_host_share_an_object_whose_descriptor_goes_along) {
+TEST(WireTable, processes_of_one_host_share_an_object_by_its_descriptor) {
   const Config config;
   Wires near(config), far(config);
   auto dialled = near.dial(Wires::kWithinHost);

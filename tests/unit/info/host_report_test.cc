@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "collectives/config/config_section.h"
 #include "railweave/endpoint.h"
 #include "tests/engine/key_file.h"
 #include "wire/bootstrap/socket.h"
@@ -22,7 +23,7 @@ Config on_loopback() {
   return config;
 }
 
-nlohmann::ordered_json error_of(const Config& config) { return host_json(poll_host(config))["error"]; }
+nlohmann::ordered_json error_of(const Config& config) { return host_json(survey_host(config))["error"]; }
 
 TEST(HostReport, says_what_an_engine_would_say) {
   const KeyFile open_to_all(engine_test::kSomeKey, 0644), short_key("short\n");
@@ -46,9 +47,8 @@ TEST(HostReport, of_settings_that_an_engine_takes_has_no_error_and_no_key) {
   config.key_file = key.path();
   config.encrypt = true;
   config.congestion_control = "cubic";
-  config.algorithms = "all_reduce=ring";
-  config.schedule = "window:64M";
-  const HostReport report = poll_host(config);
+  config.of<collectives::CollectivesConfig>() = {.algorithms = "all_reduce=ring", .schedule = "window:64M"};
+  const HostReport report = survey_host(config);
   EXPECT_TRUE(report.status.ok()) << report.status.message();
   EXPECT_TRUE(host_json(report)["error"].is_null());
   EXPECT_EQ(std::string::npos, (host_json(report).dump() + host_text(report)).find("some key"));
@@ -56,15 +56,15 @@ TEST(HostReport, of_settings_that_an_engine_takes_has_no_error_and_no_key) {
 
 TEST(HostReport, names_what_collectives_would_refuse) {
   Config config = on_loopback();
-  config.algorithms = "rings";
+  auto& choice = config.of<collectives::CollectivesConfig>();
+  choice.algorithms = "rings";
   EXPECT_EQ(0u, error_of(config).get<std::string>().find("RAILWEAVE_ALGO: found 'rings'"));
-  config.algorithms.clear();
-  config.schedule = "window:0";
+  choice = {.algorithms = "", .schedule = "window:0"};
   EXPECT_EQ(0u, error_of(config).get<std::string>().find("RAILWEAVE_SCHEDULE: found 'window:0'"));
 }
 
 TEST(HostReport, has_settings_and_a_verdict_for_each_rail) {
-  const HostReport report = poll_host(on_loopback());
+  const HostReport report = survey_host(on_loopback());
   const auto json = host_json(report);
   ASSERT_EQ(1u, json["rails"].size());
   const auto& lo = json["rails"][0];
@@ -77,7 +77,7 @@ TEST(HostReport, has_settings_and_a_verdict_for_each_rail) {
 
 TEST(HostReport, leaves_the_jobs_ports_alone) {
   Config config = on_loopback();
-  const std::vector<Rail> rails = poll_host(config).survey.found.taken;
+  const std::vector<Rail> rails = survey_host(config).survey.found.taken;
   ASSERT_EQ(1u, rails.size());
   const auto listening = wire::listen_at(rails[0].addresses.at(0), {}, {});
   ASSERT_TRUE(listening.ok()) << listening.status().message();

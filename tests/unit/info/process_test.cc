@@ -78,7 +78,7 @@ class Process : public testing::Test {
   std::string dir_;
 };
 
-TEST_F(Process, is_found_by_the_kernels_word_and_not_by_the_sockets_name) {
+TEST_F(Process, is_found_by_what_the_kernel_says_and_not_by_the_sockets_name) {
   const pid_t child = serving_child(100);
   // Pretend that a process of another pid namespace has this child's pid.
   const auto stranger = StatsServer::open(dir_, "ffffffff");
@@ -140,17 +140,17 @@ TEST(ProcessReport, names_rails_without_a_lane) {
   EXPECT_EQ(false, process_json(kEngine, stats)["rails"][1]["link_up"]);
 }
 
-TEST(ProcessReport, of_an_engine_that_tells_no_rails_has_those_of_its_lanes) {
+TEST(ProcessReport, of_an_engine_without_rails_has_those_of_its_lanes) {
   EXPECT_NE(std::string::npos, process_text(kEngine, example()).find("  eth0  -  "))
       << process_text(kEngine, example());
 }
 
-TEST(ProcessReport, name_that_is_no_text__is_no_crash) {
+TEST(ProcessReport, survives_a_name_that_is_no_text) {
   const RunningEngine engine{"/tmp/x.sock", 7, 7, "caf\xe9"};
   EXPECT_NE(std::string::npos, json_text(process_json(engine, example())).find("caf\uFFFD"));
 }
 
-TEST(ProcessReport, tells_what_is_pending) {
+TEST(ProcessReport, shows_what_is_pending) {
   const std::string text = process_text(kEngine, example());
   for (const char* part :
        {"Process 7 (python3), instance 0123", "Session with hostb 4711 fedcba98: 1 send stream, 0 receive streams;",
@@ -163,7 +163,7 @@ TEST(ProcessReport, tells_what_is_pending) {
   EXPECT_EQ(3'000'000, json["sessions"][0]["lanes"][0]["bytes_sent"]);
 }
 
-TEST(ProcessReport, tells_what_credit_windows_allow) {
+TEST(ProcessReport, shows_what_credit_windows_allow) {
   EngineStats stats = example();
   LaneStats& lane = stats.sessions[0].lanes[0];
   lane.send_window_bytes = 40 * KiB;

@@ -10,9 +10,9 @@ using namespace std::chrono_literals;
 constexpr TimePoint kBegin{1h};
 constexpr std::uint64_t kAny = Credit::kNone;
 
-class Window : public testing::Test {
+class CreditWindowTest : public testing::Test {
  protected:
-  Window() { window_.poll(kBegin, 0, true); }
+  CreditWindowTest() { window_.poll(kBegin, 0, true); }
   // Data waits all the time, and somebody looks.
   void wait(Nanos from, Nanos until, std::uint64_t position = 0) {
     for (Nanos t = from; t < until; t += 100ms) window_.poll(kBegin + t, position, true);
@@ -21,14 +21,14 @@ class Window : public testing::Test {
   CreditWindow window_{{.window_bytes = 16 * KiB}};
 };
 
-TEST(NoWindow, bounds_nothing) {
+TEST(CreditWindow, without_a_credit_it_bounds_nothing) {
   const CreditWindow window;
   EXPECT_FALSE(window.bounds());
   EXPECT_EQ(window.room(1 << 30, 1 << 30), kAny);
   EXPECT_FALSE(window.is_held(1 << 30));
 }
 
-TEST_F(Window, the_first_one_stands_until_the_receiver_says_more) {
+TEST_F(CreditWindowTest, the_first_credit_stands_until_the_receiver_announces_more) {
   EXPECT_EQ(window_.room(0, 0), 16 * KiB);
   window_.poll(kBegin + 1min, 0, true);
   EXPECT_EQ(window_.room(0, 1 << 30), 16 * KiB);
@@ -36,20 +36,20 @@ TEST_F(Window, the_first_one_stands_until_the_receiver_says_more) {
   EXPECT_EQ(window_.room(1 << 30, 1 << 30), kAny);
 }
 
-TEST_F(Window, of_a_window_what_is_outstanding_is_taken) {
+TEST_F(CreditWindowTest, room__is_a_window_less_what_is_outstanding) {
   EXPECT_EQ(window_.room(6 * KiB, 0), 10 * KiB);
   EXPECT_EQ(window_.room(16 * KiB, 0), 0u);
   EXPECT_EQ(window_.room(17 * KiB, 0), 0u) << "the receiver made it smaller";
 }
 
-TEST_F(Window, up_to_a_limit_what_was_taken_is_taken) {
+TEST_F(CreditWindowTest, room__is_a_limit_less_the_position) {
   window_.apply(1, {.limit = 1000});
   EXPECT_EQ(window_.room(1 << 30, 400), 600u);
   for (const std::uint64_t position : {1000, 2000}) EXPECT_EQ(window_.room(0, position), 0u);
 }
 
 // A turn's last segment rarely ends at the limit.
-TEST_F(Window, a_lane_is_held_where_the_limit_leaves_no_room_for_a_segment) {
+TEST_F(CreditWindowTest, a_lane_is_held_where_the_limit_leaves_no_room_for_a_segment) {
   window_.apply(1, {.limit = 1000});
   EXPECT_FALSE(window_.is_held(0));
   EXPECT_FALSE(window_.is_held(1000 - 192));
@@ -57,20 +57,20 @@ TEST_F(Window, a_lane_is_held_where_the_limit_leaves_no_room_for_a_segment) {
   EXPECT_TRUE(window_.is_held(2000));
 }
 
-TEST_F(Window, the_smaller_of_both_counts) {
+TEST_F(CreditWindowTest, room__the_smaller_of_window_and_limit_counts) {
   window_.apply(1, {.window_bytes = 500, .limit = 1000});
   EXPECT_EQ(window_.room(0, 0), 500u);
   EXPECT_EQ(window_.room(0, 800), 200u);
 }
 
-TEST_F(Window, an_older_statement_and_one_again_are_without_effect) {
+TEST_F(CreditWindowTest, an_older_statement_and_one_again_are_without_effect) {
   window_.apply(2, {.window_bytes = 2});
   window_.apply(2, {.window_bytes = 22});
   window_.apply(1, {.window_bytes = 1});
   EXPECT_EQ(window_.standing(), (Credit{.window_bytes = 2}));
 }
 
-TEST_F(Window, any_value_is_a_bound_and_nothing_else) {
+TEST_F(CreditWindowTest, any_value_is_a_bound_and_nothing_else) {
   for (const std::uint64_t value : {0ull, 1ull << 63, ~0ull - 1}) {
     window_ = CreditWindow({.window_bytes = value, .limit = value});
     EXPECT_EQ(window_.room(0, 0), value);
@@ -78,7 +78,7 @@ TEST_F(Window, any_value_is_a_bound_and_nothing_else) {
   }
 }
 
-TEST_F(Window, a_receiver_that_lets_nothing_go_for_a_second_is_overridden) {
+TEST_F(CreditWindowTest, a_receiver_that_lets_nothing_go_for_a_second_is_overridden) {
   for (const Credit& nothing :
        {Credit{.window_bytes = 0}, Credit{.window_bytes = 191}, Credit{.limit = 0}, Credit{.limit = 291}}) {
     window_ = CreditWindow(nothing);
@@ -97,7 +97,7 @@ TEST_F(Window, a_receiver_that_lets_nothing_go_for_a_second_is_overridden) {
   }
 }
 
-TEST_F(Window, a_receiver_is_not_overridden_for_a_time_in_which_nobody_looked) {
+TEST_F(CreditWindowTest, a_receiver_is_not_overridden_for_a_time_without_polls) {
   window_.apply(1, {.window_bytes = 0});
   for (const Nanos later : {0s, 3600s}) {
     wait(later, later + 400ms);
@@ -107,7 +107,7 @@ TEST_F(Window, a_receiver_is_not_overridden_for_a_time_in_which_nobody_looked) {
   EXPECT_EQ(window_.standing(), (Credit{.window_bytes = 16 * KiB}));
 }
 
-TEST_F(Window, took__tells_of_the_first_override_only) {
+TEST_F(CreditWindowTest, took__returns_the_first_override_only) {
   constexpr Credit kNothing{.window_bytes = 16 * KiB, .limit = 50};
   EXPECT_FALSE(window_.took()) << "the receiver allowed that";
   window_.apply(1, kNothing);
@@ -121,7 +121,7 @@ TEST_F(Window, took__tells_of_the_first_override_only) {
   EXPECT_FALSE(window_.took());
 }
 
-TEST_F(Window, hear__ends_an_override_that_was_not_used) {
+TEST_F(CreditWindowTest, apply__ends_an_override_that_was_not_used) {
   window_.apply(1, {.window_bytes = 0});
   wait(0ms, 1s);
   ASSERT_EQ(window_.standing(), (Credit{.window_bytes = 16 * KiB}));
@@ -130,12 +130,12 @@ TEST_F(Window, hear__ends_an_override_that_was_not_used) {
   EXPECT_FALSE(window_.took());
 }
 
-TEST_F(Window, one_that_is_used_up_is_not_overridden) {
+TEST_F(CreditWindowTest, a_window_that_is_used_up_is_not_overridden) {
   window_.poll(kBegin + 1h, 0, true);
   EXPECT_EQ(window_.room(16 * KiB, 0), 0u) << "the receiver's kernel has not acknowledged that";
 }
 
-TEST_F(Window, tells_how_long_data_waited_for_room) {
+TEST_F(CreditWindowTest, without_credit__is_how_long_data_waited_for_room) {
   window_.poll(kBegin + 1s, 0, true);
   EXPECT_EQ(window_.without_credit(), 0s) << "there was room";
   window_.refuse();

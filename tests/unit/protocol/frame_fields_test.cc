@@ -75,7 +75,7 @@ TEST(FrameFields, of__every_type_has_its_fields_where_the_documentation_says) {
               {.type = FrameType::retire, .aux = 1, .message = 3, .a = 2});
 }
 
-TEST(FrameFields, of__an_open_with_a_class_that_is_none_keeps_the_number) {
+TEST(FrameFields, of__an_open_with_an_unknown_priority_keeps_the_number) {
   EXPECT_EQ(OpenFrame::of({.type = FrameType::open, .aux = 256}).priority, 256);
 }
 

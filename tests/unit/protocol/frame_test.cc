@@ -228,7 +228,7 @@ TEST(Frame, decode__segments_outside_their_message) {
   EXPECT_NE(why_refused(segment(0, 1, kMessageBytesMax + 1)).find("2^40"), std::string::npos);
 }
 
-TEST(Frame, ack_in__a_grant_tells_it_however_late_it_comes) {
+TEST(Frame, ack_in__a_grant_carries_it_however_late_it_comes) {
   FrameHeader h;
   h.type = FrameType::ack;
   h.message = 1'000'000'007;

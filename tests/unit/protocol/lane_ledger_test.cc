@@ -7,7 +7,7 @@
 namespace railweave::protocol {
 namespace {
 
-class Ledger : public ::testing::Test {
+class LaneLedgerTest : public ::testing::Test {
  protected:
   // Takes `count` frames; frame i says so in `message`.
   void take(std::uint64_t count) {
@@ -32,7 +32,7 @@ class Ledger : public ::testing::Test {
   std::uint64_t taken_ = 0;
 };
 
-TEST_F(Ledger, take__numbers_the_frames_and_reports_what_was_consumed) {
+TEST_F(LaneLedgerTest, take__numbers_the_frames_and_reports_what_was_consumed) {
   FrameHeader h;
   ledger_->take(h);
   EXPECT_EQ(h.sequence, 0u);
@@ -44,7 +44,7 @@ TEST_F(Ledger, take__numbers_the_frames_and_reports_what_was_consumed) {
   EXPECT_EQ(h.consumed, 2u);
 }
 
-TEST_F(Ledger, forget_next__needs_release_and_the_peers_word) {
+TEST_F(LaneLedgerTest, forget_next__needs_release_and_the_peers_word) {
   take(3);
   write(3);
   EXPECT_TRUE(ledger_->on_peer_consumed(2).ok());
@@ -56,7 +56,7 @@ TEST_F(Ledger, forget_next__needs_release_and_the_peers_word) {
   EXPECT_EQ(forget_all(), 1u);
 }
 
-TEST_F(Ledger, on_kernel_acknowledged__counts_whole_frames__of_those_forgotten_too) {
+TEST_F(LaneLedgerTest, on_kernel_acknowledged__counts_whole_and_forgotten_frames) {
   for (const std::uint32_t length : {0u, 100u, 0u, 50u}) {
     FrameHeader h;
     h.length = length;
@@ -75,7 +75,7 @@ TEST_F(Ledger, on_kernel_acknowledged__counts_whole_frames__of_those_forgotten_t
   EXPECT_EQ(ledger_->on_kernel_acknowledged(3 * 64 + 100 + 114), 4u);
 }
 
-TEST_F(Ledger, statements_end__counts_no_segment_and_no_keep) {
+TEST_F(LaneLedgerTest, statements_end__counts_no_segment_and_no_keep) {
   FrameHeader h;
   h.type = FrameType::ack;
   ledger_->take(h);
@@ -87,7 +87,7 @@ TEST_F(Ledger, statements_end__counts_no_segment_and_no_keep) {
   EXPECT_EQ(ledger_->taken(), 3u);
 }
 
-TEST_F(Ledger, on_peer_consumed__more_than_was_written) {
+TEST_F(LaneLedgerTest, on_peer_consumed__more_than_was_written) {
   take(3);
   write(2);
   EXPECT_TRUE(ledger_->on_peer_consumed(2).ok());
@@ -96,14 +96,14 @@ TEST_F(Ledger, on_peer_consumed__more_than_was_written) {
   EXPECT_NE(status.message().find("consumed 3 frames of this lane, but only 2"), std::string::npos) << status.message();
 }
 
-TEST_F(Ledger, on_peer_consumed__less_than_it_said_before) {
+TEST_F(LaneLedgerTest, on_peer_consumed__less_than_it_said_before) {
   take(3);
   write(3);
   EXPECT_TRUE(ledger_->on_peer_consumed(2).ok());
   EXPECT_FALSE(ledger_->on_peer_consumed(1).ok());
 }
 
-TEST_F(Ledger, has_room__keeps_some_for_reports) {
+TEST_F(LaneLedgerTest, has_room__keeps_some_for_reports) {
   std::uint64_t taken = 0;
   for (; ledger_->has_room(); ++taken) take(1);
   EXPECT_EQ(taken, kLedgerFrames - kLedgerFramesForReports);
@@ -117,7 +117,7 @@ TEST_F(Ledger, has_room__keeps_some_for_reports) {
   EXPECT_TRUE(ledger_->has_room());
 }
 
-TEST_F(Ledger, on_peer_consumed__through_the_wrap_around_of_32_bits_of_frames) {
+TEST_F(LaneLedgerTest, on_peer_consumed__through_the_wrap_around_of_32_bits) {
   // 2^32 frames take minutes; that the arithmetic is modulo shows at the first of them.
   take(1);
   write(1);
@@ -125,7 +125,7 @@ TEST_F(Ledger, on_peer_consumed__through_the_wrap_around_of_32_bits_of_frames) {
   EXPECT_TRUE(ledger_->on_peer_consumed(1).ok());
 }
 
-TEST_F(Ledger, on_fence__exactly_the_frames_after_the_count_go_again) {
+TEST_F(LaneLedgerTest, on_fence__exactly_the_frames_after_the_count_go_again) {
   take(10);
   write(8);
   release(6);
@@ -142,7 +142,7 @@ TEST_F(Ledger, on_fence__exactly_the_frames_after_the_count_go_again) {
   EXPECT_FALSE(ledger_->lost_next());
 }
 
-TEST_F(Ledger, on_fence__impossible_counts_fail_the_session) {
+TEST_F(LaneLedgerTest, on_fence__impossible_counts_fail_the_session) {
   take(10);
   write(8);
   release(8);
@@ -154,7 +154,7 @@ TEST_F(Ledger, on_fence__impossible_counts_fail_the_session) {
   }
 }
 
-TEST_F(Ledger, on_header__a_frame_missing_or_repeated) {
+TEST_F(LaneLedgerTest, on_header__a_frame_missing_or_repeated) {
   EXPECT_TRUE(ledger_->on_header(0).ok());
   ledger_->on_consumed();
   EXPECT_TRUE(ledger_->on_header(1).ok());
@@ -164,7 +164,7 @@ TEST_F(Ledger, on_header__a_frame_missing_or_repeated) {
   EXPECT_EQ(status.message(), "malformed frame: sequence 2, expected 1");
 }
 
-TEST_F(Ledger, owes_report__after_a_quarter_of_what_the_peer_can_hold) {
+TEST_F(LaneLedgerTest, owes_report__after_a_quarter_of_what_the_peer_can_hold) {
   for (std::size_t i = 0; i < kLedgerFrames / 4; ++i) {
     EXPECT_FALSE(ledger_->owes_report());
     ledger_->on_consumed();

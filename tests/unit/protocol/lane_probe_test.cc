@@ -79,7 +79,7 @@ TEST(LaneProbe, begin__takes_little_of_the_time_however_slow_the_lane) {
   }
 }
 
-TEST(LaneProbe, begin__a_slow_lane_that_is_fast_again_is_found_within_five_seconds) {
+TEST(LaneProbe, begin__a_lane_that_recovered_is_found_within_five_seconds) {
   PassedOver lane(Rate::from_megabits(1));
   lane.wait(Rate::from_megabits(1), 10s);
   ASSERT_LT(lane.believed.megabits(), 1.1);
@@ -89,7 +89,7 @@ TEST(LaneProbe, begin__a_slow_lane_that_is_fast_again_is_found_within_five_secon
   EXPECT_GT(lane.believed.megabits(), 400);
 }
 
-TEST(LaneProbe, begin__a_lane_that_looks_fast_in_vain_is_tried_ever_more_rarely) {
+TEST(LaneProbe, begin__a_lane_that_only_seems_fast_is_tried_ever_more_rarely) {
   LaneProbe probe;
   TimePoint now{1s};
   std::uint64_t acknowledged = 0;
@@ -148,7 +148,7 @@ TEST(LaneProbe, observe__a_lane_that_was_taken_for_a_faster_one_is_found_out) {
   EXPECT_LT(lane.believed.megabits(), 30);
 }
 
-TEST(LaneProbe, observe__time_in_which_nobody_looked_keeps_no_lane_out) {
+TEST(LaneProbe, observe__a_time_without_polls_keeps_no_lane_out) {
   LaneProbe probe;
   probe.begin(TimePoint{1s}, 0, kBelieved);
   ASSERT_TRUE(probe.begin(TimePoint{2s}, 0, kBelieved));

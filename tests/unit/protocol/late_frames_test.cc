@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A lane that is looked at every 20 ms.
-class Late : public testing::Test {
+class LateFramesTest : public testing::Test {
  protected:
   void look_for(Nanos time) {
     for (const TimePoint end = now_ + time; now_ < end;) {
@@ -28,7 +28,7 @@ class Late : public testing::Test {
   Nanos smoothed_rtt_ = 100us;
 };
 
-TEST_F(Late, take_new__gives_what_was_taken_60_ms_before_and_is_not_acknowledged) {
+TEST_F(LateFramesTest, take_new__gives_frames_unacknowledged_for_60_ms) {
   taken_ = 5, acknowledged_ = 2;
   look_for(60ms);
   EXPECT_FALSE(frames_.any());
@@ -38,7 +38,7 @@ TEST_F(Late, take_new__gives_what_was_taken_60_ms_before_and_is_not_acknowledged
   EXPECT_EQ(first_, 2u);
 }
 
-TEST_F(Late, take_new__gives_each_frame_once) {
+TEST_F(LateFramesTest, take_new__gives_each_frame_once) {
   taken_ = 5;
   look_for(80ms);
   EXPECT_EQ(late(), 5u);
@@ -51,7 +51,7 @@ TEST_F(Late, take_new__gives_each_frame_once) {
   EXPECT_EQ(first_, 5u);
 }
 
-TEST_F(Late, a_lane_that_is_acknowledged_is_not_late_any_more) {
+TEST_F(LateFramesTest, a_lane_that_is_acknowledged_is_not_late_any_more) {
   taken_ = 5;
   look_for(100ms);
   ASSERT_TRUE(frames_.any());
@@ -61,7 +61,7 @@ TEST_F(Late, a_lane_that_is_acknowledged_is_not_late_any_more) {
   EXPECT_EQ(late(), 0u) << "though nobody took them";
 }
 
-TEST_F(Late, a_lane_that_moves_on_is_not_late_however_long_it_is_busy) {
+TEST_F(LateFramesTest, a_lane_that_moves_on_is_not_late_however_long_it_is_busy) {
   taken_ = 2;
   for (int i = 0; i < 500; ++i) {
     look_for(20ms);
@@ -70,7 +70,7 @@ TEST_F(Late, a_lane_that_moves_on_is_not_late_however_long_it_is_busy) {
   }
 }
 
-TEST_F(Late, of_long_round_trips_four_are_waited_for) {
+TEST_F(LateFramesTest, of_long_round_trips_four_are_waited_for) {
   smoothed_rtt_ = 100ms;
   taken_ = 5;
   look_for(400ms);
@@ -80,7 +80,7 @@ TEST_F(Late, of_long_round_trips_four_are_waited_for) {
 }
 
 // The first round trip of a connection that was made in an outage is the outage.
-TEST_F(Late, a_second_is_enough_whatever_a_round_trip_is_believed_to_take) {
+TEST_F(LateFramesTest, a_second_is_enough_whatever_a_round_trip_is_believed_to_take) {
   smoothed_rtt_ = 3s;
   taken_ = 5;
   look_for(1s);
@@ -90,7 +90,7 @@ TEST_F(Late, a_second_is_enough_whatever_a_round_trip_is_believed_to_take) {
 }
 
 // Stopped for a second we do not know when in that time a frame was taken.
-TEST_F(Late, a_look_that_comes_late_counts_frames_from_then_on) {
+TEST_F(LateFramesTest, a_late_poll_counts_frames_from_then_on) {
   taken_ = 1, acknowledged_ = 1;
   look_for(20ms);
   now_ += 1s;
@@ -101,7 +101,7 @@ TEST_F(Late, a_look_that_comes_late_counts_frames_from_then_on) {
   EXPECT_EQ(late(), 4u);
 }
 
-TEST_F(Late, looks_that_come_very_often_are_not_all_kept) {
+TEST_F(LateFramesTest, polls_that_come_very_often_are_not_all_kept) {
   smoothed_rtt_ = 250ms;
   for (int i = 0; i < 20'000; ++i) {
     taken_ += 1;
@@ -115,7 +115,7 @@ TEST_F(Late, looks_that_come_very_often_are_not_all_kept) {
 }
 
 // The kernel was asked before the wait. What it has acknowledged since nobody knows.
-TEST_F(Late, the_wait_of_a_thread_for_its_core_makes_no_frame_late) {
+TEST_F(LateFramesTest, the_wait_of_a_thread_for_its_core_makes_no_frame_late) {
   taken_ = 5;
   look_for(20ms);
   const TimePoint asked_at = now_ + 20ms;
@@ -125,7 +125,7 @@ TEST_F(Late, the_wait_of_a_thread_for_its_core_makes_no_frame_late) {
 }
 
 // Frames that were taken in the wait are not as old as the question to the kernel.
-TEST_F(Late, frames_taken_in_the_wait_are_as_old_as_its_end) {
+TEST_F(LateFramesTest, frames_taken_in_the_wait_are_as_old_as_its_end) {
   taken_ = 5;
   frames_.poll(now_, now_ + 50ms, taken_, acknowledged_, smoothed_rtt_);
   now_ += 100ms;

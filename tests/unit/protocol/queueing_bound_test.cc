@@ -82,38 +82,38 @@ TEST(QueueingBound, observe__never_less_than_the_lane_carries) {
   }
 }
 
-TEST(QueueingBound, observe__acknowledgements_that_wait_behind_what_the_peer_sends_bound_nothing) {
+TEST(QueueingBound, observe__an_answer_behind_the_peers_data_bounds_nothing) {
   Looked lane;
   EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(lane.hold(kHeld, 2500us));
 }
 
-TEST(QueueingBound, observe__nor_does_a_long_way) {
+TEST(QueueingBound, observe__a_long_round_trip_bounds_nothing) {
   Looked lane{.min_rtt = 40ms};
   EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(lane.hold(kHeld, 42ms));
 }
 
-TEST(QueueingBound, observe__nor_one_that_is_not_known) {
+TEST(QueueingBound, observe__an_unknown_round_trip_bounds_nothing) {
   Looked lane{.min_rtt = 0ns};
   EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(kHeld, 40ms));
 }
 
 // The peer stands still for a while, whatever the lane can do.
-TEST(QueueingBound, observe__nor_what_a_lane_has_that_could_hold_more) {
+TEST(QueueingBound, observe__a_lane_that_could_hold_more_bounds_nothing) {
   Looked lane{.full = false};
   EXPECT_FALSE(lane.poll(kHeld));
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(kHeld, 40ms));
 }
 
-TEST(QueueingBound, observe__nor_the_two_segments_that_any_lane_has) {
+TEST(QueueingBound, observe__the_two_segments_that_any_lane_has_bound_nothing) {
   Looked lane;
   EXPECT_FALSE(lane.poll(2 * 16'448));
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(2 * 16'448, 40ms));
 }
 
-TEST(QueueingBound, observe__nor_a_last_piece_whose_acknowledgement_waits_for_a_timer) {
+TEST(QueueingBound, observe__an_acknowledgement_held_by_a_timer_bounds_nothing) {
   Looked lane;
   lane.poll(kHeld);
   lane.acknowledged += kHeld - 9'000;

@@ -20,14 +20,14 @@ std::string heard(SessionProtocol& session) {
   return text;
 }
 
-class RailNewsOfAPair : public testing::Test {
+class RailUpdatesTest : public testing::Test {
  protected:
-  RailNewsOfAPair() { pair_.add_lanes(2); }
+  RailUpdatesTest() { pair_.add_lanes(2); }
   std::ptrdiff_t written() { return std::ranges::count(pair_.written(End::a), FrameType::rails, &FrameHeader::type); }
   Pair pair_;
 };
 
-TEST_F(RailNewsOfAPair, arrive_with_an_event) {
+TEST_F(RailUpdatesTest, updates_arrive_with_an_event) {
   pair_.a().announce_rail({2, 1, "ten"});
   pair_.a().announce_rail({3, 1, std::string(kControlPayloadBytesMax, 'x')});
   EXPECT_TRUE(pair_.a().has_control());
@@ -39,7 +39,7 @@ TEST_F(RailNewsOfAPair, arrive_with_an_event) {
   EXPECT_EQ(written(), 2);
 }
 
-TEST_F(RailNewsOfAPair, an_older_edition_says_nothing) {
+TEST_F(RailUpdatesTest, an_older_edition_says_nothing) {
   pair_.a().announce_rail({2, 1, "old"});
   pair_.take(End::a, 0);  // its payload must stay
   pair_.a().announce_rail({2, 2, "new"});
@@ -53,7 +53,7 @@ TEST_F(RailNewsOfAPair, an_older_edition_says_nothing) {
   EXPECT_EQ(written(), 2);
 }
 
-TEST_F(RailNewsOfAPair, what_was_lost_with_its_lane_goes_again) {
+TEST_F(RailUpdatesTest, what_was_lost_with_its_lane_goes_again) {
   pair_.a().announce_rail({2, 1, "ten"});
   ASSERT_GT(pair_.send(End::a, 0), 0u);
   pair_.lose_both(0);
@@ -61,7 +61,7 @@ TEST_F(RailNewsOfAPair, what_was_lost_with_its_lane_goes_again) {
   EXPECT_EQ(heard(pair_.b()), "2:1:ten");
 }
 
-TEST_F(RailNewsOfAPair, what_is_outdated_by_then_does_not) {
+TEST_F(RailUpdatesTest, what_is_outdated_by_then_is_not_sent_again) {
   pair_.a().announce_rail({2, 1, "old"});
   ASSERT_GT(pair_.send(End::a, 0), 0u);
   pair_.lose_both(0);

@@ -57,14 +57,14 @@ TEST(RateEstimator, observe__follows_a_lane_that_slows_down_and_recovers) {
   EXPECT_NEAR(lane.estimator.rate().megabits(), 1000, 50);
 }
 
-TEST(RateEstimator, observe__a_dead_lane_looks_ever_slower) {
+TEST(RateEstimator, observe__a_dead_lane_seems_ever_slower) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
   lane.busy(Rate{0}, 500ms);
   EXPECT_LT(lane.estimator.rate().megabits(), 1);
 }
 
-TEST(RateEstimator, observe__an_acknowledgement_that_a_timer_holds_back_does_not_look_like_a_slow_lane) {
+TEST(RateEstimator, observe__an_acknowledgement_held_by_a_timer_is_no_slow_lane) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
   lane.idle(1ms);
@@ -79,7 +79,7 @@ TEST(RateEstimator, observe__an_acknowledgement_that_a_timer_holds_back_does_not
 }
 
 // Acknowledgements wait behind what the peer sends on the lane, and come together.
-TEST(RateEstimator, observe__finds_the_rate_though_acknowledgements_come_in_bunches) {
+TEST(RateEstimator, observe__finds_the_rate_by_acknowledgements_in_bunches) {
   for (const Nanos apart : {700us, 1300us, 1900us, 3100us}) {
     Carrier lane;
     double least = 1e9, most = 0;
@@ -109,7 +109,7 @@ TEST(RateEstimator, observe__a_lane_that_carried_all_it_got_is_not_slow) {
   EXPECT_GE(lane.estimator.rate().megabits(), 0.95 * before.megabits());
 }
 
-TEST(RateEstimator, observe__a_lane_that_looked_slow_proves_itself_within_a_few_milliseconds) {
+TEST(RateEstimator, observe__a_lane_that_seemed_slow_recovers_in_milliseconds) {
   Carrier lane;
   lane.busy(Rate::from_megabits(100), 100ms);
   lane.busy(kGigabit, 5ms);
@@ -117,7 +117,7 @@ TEST(RateEstimator, observe__a_lane_that_looked_slow_proves_itself_within_a_few_
 }
 
 // A busy machine: at each look most of what the lane had is through, and it is filled again.
-TEST(RateEstimator, handed__a_lane_that_looked_slow_proves_itself_though_it_is_looked_at_late) {
+TEST(RateEstimator, handed__a_lane_that_seemed_slow_recovers_by_late_polls) {
   Carrier lane;
   lane.busy(Rate::from_megabits(400), 100ms);
   constexpr std::uint64_t kLeft = 100 * KiB;
@@ -131,7 +131,7 @@ TEST(RateEstimator, handed__a_lane_that_looked_slow_proves_itself_though_it_is_l
   EXPECT_NEAR(lane.estimator.rate().megabits(), 1000, 50);
 }
 
-TEST(RateEstimator, handed__what_came_and_went_between_two_looks_says_how_fast_the_lane_is_at_least) {
+TEST(RateEstimator, handed__what_passed_between_two_polls_gives_a_least_rate) {
   Carrier lane;
   for (int i = 0; i < 20; ++i) {
     lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
@@ -160,7 +160,7 @@ TEST(RateEstimator, drained__small_messages_one_after_the_other_are_no_burst) {
 }
 
 // Nobody looks while less than 32 KiB are outstanding.
-TEST(RateEstimator, drained__nor_are_middling_ones) {
+TEST(RateEstimator, drained__middling_messages_are_no_burst) {
   for (const bool looked_at_between : {false, true}) {
     RateEstimator estimator;
     TimePoint now{1s};
@@ -178,7 +178,7 @@ TEST(RateEstimator, drained__nor_are_middling_ones) {
   }
 }
 
-TEST(RateEstimator, handed__a_lane_that_nobody_looked_at_before_teaches_nothing_of_the_time_before) {
+TEST(RateEstimator, handed__the_time_before_the_first_poll_teaches_nothing) {
   RateEstimator estimator;
   estimator.handed(64 * KiB);
   estimator.observe(TimePoint{24h}, 64 * KiB, 0);
@@ -211,7 +211,7 @@ TEST(RateEstimator, observe__small_bursts_never_lower_the_estimate) {
   EXPECT_GE(lane.estimator.rate(), before);
 }
 
-TEST(RateEstimator, observe__bursts_that_a_shaper_lets_through_do_not_look_like_a_fast_lane) {
+TEST(RateEstimator, observe__bursts_that_a_shaper_lets_through_are_no_fast_lane) {
   Carrier lane;
   const auto burst = [&] {  // 32 KiB at 100 Gb/s, then a pause in which the bucket fills again
     lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 32 * KiB);
@@ -229,7 +229,7 @@ TEST(RateEstimator, observe__bursts_that_a_shaper_lets_through_do_not_look_like_
   EXPECT_LT(lane.estimator.rate().megabits(), 1200);
 }
 
-TEST(RateEstimator, observe__a_caller_who_sends_little_does_not_look_like_a_slow_lane) {
+TEST(RateEstimator, observe__a_caller_who_sends_little_is_no_slow_lane) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
   for (int i = 0; i < 10'000; ++i) {  // a message is on its way at every look, another each time
@@ -282,7 +282,7 @@ TEST(RateEstimator, age__silence_before_the_first_sample_is_got_over) {
 }
 
 // Two segments fill a lane that is believed slow; at 1 Gb/s they are through before the next look.
-TEST(RateEstimator, observe__a_first_sample_far_too_slow_is_got_over_though_each_look_finds_all_of_it_through) {
+TEST(RateEstimator, observe__a_first_sample_far_too_slow_is_got_over) {
   Carrier lane;
   lane.busy(Rate::from_megabits(120), 2ms);
   constexpr std::uint64_t kGiven = 32 * KiB;
@@ -311,7 +311,7 @@ TEST(RateEstimator, no_faster__lowers_by_how_long_it_was_seen_and_never_raises) 
   EXPECT_NEAR(lane.estimator.rate().megabits(), 100, 1);
 }
 
-TEST(RateEstimator, no_faster__an_idle_lane_grows_back_to_what_bursts_alone_had_said) {
+TEST(RateEstimator, no_faster__an_idle_lane_grows_back_to_what_bursts_showed) {
   Carrier lane;
   lane.estimator.observe(lane.now, 0, 64 * KiB);
   lane.now += 50us;

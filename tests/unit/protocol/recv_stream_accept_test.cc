@@ -6,7 +6,7 @@
 namespace railweave::protocol {
 namespace {
 
-class Accepting : public ::testing::Test {
+class RecvStreamAcceptTest : public ::testing::Test {
  protected:
   static FrameHeader eager(std::uint64_t size) {
     return SegmentFrame{.stream = 9, .length = std::uint32_t(size), .size = size, .eager = true};
@@ -16,13 +16,13 @@ class Accepting : public ::testing::Test {
   RecvStream stream_{9, 1024};
 };
 
-TEST_F(Accepting, accept__a_segment_that_comes_before_contradicts) {
+TEST_F(RecvStreamAcceptTest, accept__a_segment_that_comes_before_contradicts) {
   EXPECT_FALSE(stream_.on_segment(eager(10), done_).ok());
   stream_.accept(~0ull);
   EXPECT_TRUE(stream_.on_segment(eager(10), done_).ok());
 }
 
-TEST_F(Accepting, accept__without_slots_it_offers_none_and_takes_none) {
+TEST_F(RecvStreamAcceptTest, accept__without_slots_it_offers_none_and_takes_none) {
   stream_.accept(~0ull, false);
   FrameHeader h;
   std::span<const std::byte> payload;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kEager = 1024;
 
-class Receiving : public ::testing::Test {
+class RecvStreamTest : public ::testing::Test {
  protected:
   void SetUp() override {
     stream_.accept(~0ull);
@@ -82,7 +82,7 @@ class Receiving : public ::testing::Test {
 
 // ---------------------------------------------------------------------------------------------------------- matching
 
-TEST_F(Receiving, post__grants_at_once_with_the_whole_capacity) {
+TEST_F(RecvStreamTest, post__grants_at_once_with_the_whole_capacity) {
   post(5000);
   ASSERT_TRUE(stream_.has_control());
   EXPECT_EQ(control(), std::vector{FrameType::grant});
@@ -91,7 +91,7 @@ TEST_F(Receiving, post__grants_at_once_with_the_whole_capacity) {
   EXPECT_EQ(ack_in(last_), 0u);
 }
 
-TEST_F(Receiving, on_segment__straight_into_the_buffer_in_any_order) {
+TEST_F(RecvStreamTest, on_segment__straight_into_the_buffer_in_any_order) {
   const std::span<std::byte> buffer = post(5000);
   control();
   Result<std::span<std::byte>> where = stream_.on_segment(segment(0, 1280, 720, 2000), done_);
@@ -106,7 +106,7 @@ TEST_F(Receiving, on_segment__straight_into_the_buffer_in_any_order) {
   EXPECT_EQ(done_[0].bytes, 2000u);
 }
 
-TEST_F(Receiving, on_segment__an_empty_message) {
+TEST_F(RecvStreamTest, on_segment__an_empty_message) {
   post(100);
   control();
   ASSERT_TRUE(arrive(segment(0, 0, 0, 0)).ok());
@@ -115,7 +115,7 @@ TEST_F(Receiving, on_segment__an_empty_message) {
   EXPECT_EQ(done_[0].bytes, 0u);
 }
 
-TEST_F(Receiving, post__smaller_than_the_message_fails_the_stream_and_tells_the_peer) {
+TEST_F(RecvStreamTest, post__one_smaller_than_the_message_fails_the_stream) {
   ASSERT_TRUE(arrive(eager(0, 100, 0)).ok());
   post(99);
   ASSERT_EQ(done_.size(), 1u);
@@ -124,7 +124,7 @@ TEST_F(Receiving, post__smaller_than_the_message_fails_the_stream_and_tells_the_
   EXPECT_EQ(AbortFrame::of(last_).code, Code::truncated);
 }
 
-TEST_F(Receiving, on_segment__eager_and_larger_than_its_receive) {
+TEST_F(RecvStreamTest, on_segment__eager_and_larger_than_its_receive) {
   post(99);
   post(50);
   control();
@@ -139,7 +139,7 @@ TEST_F(Receiving, on_segment__eager_and_larger_than_its_receive) {
 
 // ------------------------------------------------------------------------------------------------------------- eager
 
-TEST_F(Receiving, on_segment__an_unexpected_message_waits_in_its_slot) {
+TEST_F(RecvStreamTest, on_segment__an_unexpected_message_waits_in_its_slot) {
   ASSERT_TRUE(arrive(eager(1, 200, 5)).ok());
   ASSERT_TRUE(arrive(eager(0, 100, 2)).ok());
   EXPECT_TRUE(done_.empty());
@@ -155,7 +155,7 @@ TEST_F(Receiving, on_segment__an_unexpected_message_waits_in_its_slot) {
   EXPECT_FALSE(stream_.has_lazy());
 }
 
-TEST_F(Receiving, has_control__half_the_slots_unacknowledged_are_urgent) {
+TEST_F(RecvStreamTest, has_control__half_the_slots_unacknowledged_are_urgent) {
   for (std::size_t i = 0; i < kEagerSlots; ++i) post(100);
   control();
   for (std::size_t i = 0; i < kEagerSlots / 2; ++i) {
@@ -165,7 +165,7 @@ TEST_F(Receiving, has_control__half_the_slots_unacknowledged_are_urgent) {
   EXPECT_TRUE(stream_.has_control());
 }
 
-TEST_F(Receiving, has_control__grants_are_urgent_only_while_few_have_theirs) {
+TEST_F(RecvStreamTest, has_control__grants_are_urgent_only_while_few_have_theirs) {
   post(100);
   EXPECT_TRUE(stream_.has_control());
   control();
@@ -176,7 +176,7 @@ TEST_F(Receiving, has_control__grants_are_urgent_only_while_few_have_theirs) {
   EXPECT_FALSE(stream_.has_lazy());
 }
 
-TEST_F(Receiving, on_segment__an_eager_message_in_pieces_goes_where_the_first_went) {
+TEST_F(RecvStreamTest, on_segment__pieces_of_an_eager_message_go_to_one_place) {
   ASSERT_TRUE(arrive(eager_piece(0, 128, 72, 200, 3)).ok());
   const std::byte* const place = post(200).data();
   Result<std::span<std::byte>> where = stream_.on_segment(eager_piece(0, 0, 128, 200, 3), done_);
@@ -194,7 +194,7 @@ TEST_F(Receiving, on_segment__an_eager_message_in_pieces_goes_where_the_first_we
   EXPECT_TRUE(holds(1, 1, 200));
 }
 
-TEST_F(Receiving, post__while_the_eager_segment_is_arriving) {
+TEST_F(RecvStreamTest, post__while_the_eager_segment_is_arriving) {
   Result<std::span<std::byte>> where = stream_.on_segment(eager(0, 100, 0), done_);
   ASSERT_TRUE(where.ok());
   post(100);
@@ -205,7 +205,7 @@ TEST_F(Receiving, post__while_the_eager_segment_is_arriving) {
   EXPECT_TRUE(holds(0, 0, 100));
 }
 
-TEST_F(Receiving, post__while_an_empty_eager_message_is_arriving_completes_it_once) {
+TEST_F(RecvStreamTest, post__an_arriving_empty_eager_message_is_done_once) {
   ASSERT_TRUE(stream_.on_segment(eager(0, 0, 0), done_).ok());
   post(100);
   EXPECT_TRUE(done_.empty());
@@ -220,7 +220,7 @@ TEST_F(Receiving, post__while_an_empty_eager_message_is_arriving_completes_it_on
   }
 }
 
-TEST_F(Receiving, on_segment_lost__a_half_arrived_eager_segment_comes_again) {
+TEST_F(RecvStreamTest, on_segment_lost__a_half_arrived_eager_segment_comes_again) {
   ASSERT_TRUE(stream_.on_segment(eager(0, 100, 4), done_).ok());
   stream_.on_segment_lost(eager(0, 100, 4));
   post(100);
@@ -230,7 +230,7 @@ TEST_F(Receiving, on_segment_lost__a_half_arrived_eager_segment_comes_again) {
   EXPECT_TRUE(holds(0, 0, 100));
 }
 
-TEST_F(Receiving, on_segment_lost__a_half_arrived_segment_comes_again_cut_otherwise) {
+TEST_F(RecvStreamTest, on_segment_lost__a_half_segment_comes_again_cut_otherwise) {
   post(3000);
   control();
   ASSERT_TRUE(stream_.on_segment(segment(0, 0, 2048, 3000), done_).ok());
@@ -244,7 +244,7 @@ TEST_F(Receiving, on_segment_lost__a_half_arrived_segment_comes_again_cut_otherw
 
 // -------------------------------------------------------------------------------------------------------------- acks
 
-TEST_F(Receiving, on_consumed__acknowledges_only_what_is_contiguous) {
+TEST_F(RecvStreamTest, on_consumed__acknowledges_only_what_is_contiguous) {
   for (int i = 0; i < 3; ++i) post(2000);
   control();
   ASSERT_TRUE(arrive(segment(2, 0, 2000, 2000)).ok());
@@ -257,7 +257,7 @@ TEST_F(Receiving, on_consumed__acknowledges_only_what_is_contiguous) {
   EXPECT_EQ(done_.size(), 3u);
 }
 
-TEST_F(Receiving, on_ack_written__an_older_ack_publishes_only_what_it_covers) {
+TEST_F(RecvStreamTest, on_ack_written__an_older_ack_publishes_only_what_it_covers) {
   for (int i = 0; i < 2; ++i) post(2000);
   control();
   ASSERT_TRUE(arrive(segment(0, 0, 2000, 2000)).ok());
@@ -271,7 +271,7 @@ TEST_F(Receiving, on_ack_written__an_older_ack_publishes_only_what_it_covers) {
   EXPECT_EQ(done_.size(), 2u);
 }
 
-TEST_F(Receiving, next_control__a_grant_carries_the_ack) {
+TEST_F(RecvStreamTest, next_control__a_grant_carries_the_ack) {
   post(2000);
   control();
   ASSERT_TRUE(arrive(segment(0, 0, 2000, 2000)).ok());
@@ -281,7 +281,7 @@ TEST_F(Receiving, next_control__a_grant_carries_the_ack) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Receiving, on_ack_written__through_the_wrap_around_of_sixteen_bits) {
+TEST_F(RecvStreamTest, on_ack_written__through_the_wrap_around_of_sixteen_bits) {
   std::vector<std::byte> buffer(16);
   for (std::uint64_t i = 0; i < 65536 + 100; ++i) {
     stream_.post(tickets_[0], buffer.data(), buffer.size(), done_);
@@ -292,7 +292,7 @@ TEST_F(Receiving, on_ack_written__through_the_wrap_around_of_sixteen_bits) {
   }
 }
 
-TEST_F(Receiving, publish_without_ack__does_not_wait) {
+TEST_F(RecvStreamTest, publish_without_ack__does_not_wait) {
   post(2000);
   control();
   ASSERT_TRUE(arrive(segment(0, 0, 2000, 2000)).ok());
@@ -303,13 +303,13 @@ TEST_F(Receiving, publish_without_ack__does_not_wait) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Receiving, post__what_is_there_already_needs_no_grant) {
+TEST_F(RecvStreamTest, post__what_is_there_already_needs_no_grant) {
   ASSERT_TRUE(arrive(eager(0, 100, 0)).ok());
   post(100);
   EXPECT_EQ(control(), std::vector{FrameType::ack});
 }
 
-TEST_F(Receiving, can_post__bounded) {
+TEST_F(RecvStreamTest, can_post__bounded) {
   for (std::size_t i = 0; i < kMessagesInFlight; ++i) {
     ASSERT_TRUE(stream_.can_post());
     post(16);
@@ -317,7 +317,7 @@ TEST_F(Receiving, can_post__bounded) {
   EXPECT_FALSE(stream_.can_post());
 }
 
-TEST_F(Receiving, next_control__announces_each_receive_once_however_many_are_posted) {
+TEST_F(RecvStreamTest, next_control__announces_each_of_many_receives_once) {
   std::size_t grants = 0;
   for (std::size_t i = 0; i < kMessagesInFlight; ++i) post(1 * MiB);
   for (const FrameType type : control()) grants += type == FrameType::grant ? 1u : 0u;
@@ -329,7 +329,7 @@ TEST_F(Receiving, next_control__announces_each_receive_once_however_many_are_pos
 
 // --------------------------------------------------------------------------------------------------- malformed frames
 
-TEST_F(Receiving, on_segment__contradictions) {
+TEST_F(RecvStreamTest, on_segment__contradictions) {
   post(2000);
   control();
   ASSERT_TRUE(arrive(segment(0, 0, 1024, 2000)).ok());
@@ -352,14 +352,14 @@ TEST_F(Receiving, on_segment__contradictions) {
   EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));  // complete already
 }
 
-TEST_F(Receiving, on_segment__larger_than_its_grant) {
+TEST_F(RecvStreamTest, on_segment__larger_than_its_grant) {
   post(2000);
   control();
   EXPECT_FALSE(stream_.on_segment(segment(0, 0, 128, 1ull << 40), done_).ok());
   EXPECT_TRUE(stream_.on_segment(segment(0, 0, 128, 2000), done_).ok()) << "what was refused is forgotten";
 }
 
-TEST_F(Receiving, on_segment__two_lanes_bring_the_same_bytes) {
+TEST_F(RecvStreamTest, on_segment__two_lanes_bring_the_same_bytes) {
   post(2000);
   control();
   // still arriving when the message comes whole
@@ -368,7 +368,7 @@ TEST_F(Receiving, on_segment__two_lanes_bring_the_same_bytes) {
   ASSERT_TRUE(stream_.on_segment(segment(0, 1024, 976, 2000), done_).ok());
 }
 
-TEST_F(Receiving, on_consumed__two_lanes_bring_the_same_empty_message) {
+TEST_F(RecvStreamTest, on_consumed__two_lanes_bring_the_same_empty_message) {
   post(100);
   control();
   ASSERT_TRUE(stream_.on_segment(segment(0, 0, 0, 0), done_).ok());
@@ -379,7 +379,7 @@ TEST_F(Receiving, on_consumed__two_lanes_bring_the_same_empty_message) {
 
 // ------------------------------------------------------------------------------------------------------------ ending
 
-TEST_F(Receiving, on_close__takes_effect_after_all_messages_before_it) {
+TEST_F(RecvStreamTest, on_close__takes_effect_after_all_messages_before_it) {
   for (int i = 0; i < 3; ++i) post(2000);
   control();
   ASSERT_TRUE(stream_.on_close(close_after(2), done_).ok());
@@ -393,7 +393,7 @@ TEST_F(Receiving, on_close__takes_effect_after_all_messages_before_it) {
   EXPECT_NE(done_[2].status.message().find("after 2 messages"), std::string::npos);
 }
 
-TEST_F(Receiving, on_close__receives_posted_later_end_too) {
+TEST_F(RecvStreamTest, on_close__receives_posted_later_end_too) {
   ASSERT_TRUE(arrive(eager(0, 10, 0)).ok());
   ASSERT_TRUE(stream_.on_close(close_after(1), done_).ok());
   post(10);
@@ -405,13 +405,13 @@ TEST_F(Receiving, on_close__receives_posted_later_end_too) {
   EXPECT_EQ(done_[1].status.code(), Code::left);
 }
 
-TEST_F(Receiving, on_close__fewer_messages_than_are_complete) {
+TEST_F(RecvStreamTest, on_close__fewer_messages_than_are_complete) {
   post(10);
   ASSERT_TRUE(arrive(eager(0, 10, 0)).ok());
   EXPECT_FALSE(stream_.on_close(close_after(0), done_).ok());
 }
 
-TEST_F(Receiving, on_abort__ends_everything_once) {
+TEST_F(RecvStreamTest, on_abort__ends_everything_once) {
   for (int i = 0; i < 2; ++i) post(2000);
   control();
   stream_.on_abort(Status(Code::truncated, Scope::stream, "too long"), done_);
@@ -424,7 +424,7 @@ TEST_F(Receiving, on_abort__ends_everything_once) {
   EXPECT_TRUE(stream_.gone());
 }
 
-TEST_F(Receiving, close__unfinished_receives_are_cancelled_and_the_sender_hears_of_it) {
+TEST_F(RecvStreamTest, close__cancels_unfinished_receives_and_notifies_the_sender) {
   post(2000);
   control();
   stream_.close(done_);
@@ -436,7 +436,7 @@ TEST_F(Receiving, close__unfinished_receives_are_cancelled_and_the_sender_hears_
   EXPECT_TRUE(stream_.gone());
 }
 
-TEST_F(Receiving, close__what_comes_afterwards_goes_nowhere) {
+TEST_F(RecvStreamTest, close__what_comes_afterwards_goes_nowhere) {
   stream_.close(done_);
   EXPECT_EQ(control(), std::vector{FrameType::close});
   Result<std::span<std::byte>> where = stream_.on_segment(eager(0, 100, 0), done_);
@@ -446,7 +446,7 @@ TEST_F(Receiving, close__what_comes_afterwards_goes_nowhere) {
   EXPECT_TRUE(stream_.on_consumed(eager(0, 100, 0), done_).ok());
 }
 
-TEST_F(Receiving, on_peer_lost__what_is_here_ends_well_and_nothing_else) {
+TEST_F(RecvStreamTest, on_peer_lost__what_is_here_ends_well_and_nothing_else) {
   ASSERT_TRUE(arrive(eager(0, 10, 0)).ok());
   ASSERT_TRUE(stream_.on_segment(eager(1, 0, 1), done_).ok());  // its lane dies before it is consumed
   stream_.on_segment_lost(eager(1, 0, 1));
@@ -459,7 +459,7 @@ TEST_F(Receiving, on_peer_lost__what_is_here_ends_well_and_nothing_else) {
   EXPECT_EQ(done_[1].status.message(), "gone");
 }
 
-TEST_F(Receiving, refuse__answers_with_the_reason_and_is_gone) {
+TEST_F(RecvStreamTest, refuse__answers_with_the_reason_and_is_gone) {
   RecvStream stream(9, kEager);
   stream.refuse("its backlog is full");
   FrameHeader h;
@@ -471,7 +471,7 @@ TEST_F(Receiving, refuse__answers_with_the_reason_and_is_gone) {
   EXPECT_TRUE(stream.gone());
 }
 
-TEST_F(Receiving, repeat_control__statements_as_they_are_now) {
+TEST_F(RecvStreamTest, repeat_control__statements_as_they_are_now) {
   post(2000);
   control();
   FrameHeader lost_grant = last_;
@@ -488,7 +488,7 @@ TEST_F(Receiving, repeat_control__statements_as_they_are_now) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Receiving, touches__only_memory_of_unfinished_receives) {
+TEST_F(RecvStreamTest, touches__only_memory_of_unfinished_receives) {
   const std::span<std::byte> buffer = post(100);
   EXPECT_TRUE(stream_.touches(buffer.last(1)));
   EXPECT_FALSE(stream_.touches({buffer.data() + 100, 10}));
@@ -496,7 +496,7 @@ TEST_F(Receiving, touches__only_memory_of_unfinished_receives) {
   EXPECT_FALSE(stream_.touches(buffer));
 }
 
-TEST_F(Receiving, post__a_message_is_watched_until_its_request_ends) {
+TEST_F(RecvStreamTest, post__a_message_is_watched_until_its_request_ends) {
   std::vector<std::byte> memory(2000);
   stream_.post(tickets_[0], memory.data(), memory.size(), done_, true);
   stream_.post(tickets_[1], memory.data(), memory.size(), done_);

@@ -10,7 +10,7 @@
 namespace railweave::protocol {
 namespace {
 
-class SendingEagerly : public ::testing::Test {
+class SendStreamEagerTest : public ::testing::Test {
  protected:
   // A stream whose peer has slots of 64 KiB.
   void open(Priority priority) {
@@ -37,7 +37,7 @@ class SendingEagerly : public ::testing::Test {
 };
 
 // A process may exit when its eager messages are done: what the kernel could not send at once would be lost.
-TEST_F(SendingEagerly, post__beyond_what_is_on_its_way_waits_for_its_grant_or_an_ack) {
+TEST_F(SendStreamEagerTest, post__beyond_the_eager_bytes_waits_for_a_grant_or_an_ack) {
   open(Priority::normal);
   for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{20'000}, data.size()}) post(bytes);
   EXPECT_TRUE(send().flags & kFlagEager);
@@ -51,7 +51,7 @@ TEST_F(SendingEagerly, post__beyond_what_is_on_its_way_waits_for_its_grant_or_an
 }
 
 // Behind a full queue a grant would take as long as the message.
-TEST_F(SendingEagerly, post__of_an_urgent_stream_fills_all_slots_without_a_grant) {
+TEST_F(SendStreamEagerTest, post__of_an_urgent_stream_fills_all_slots_without_a_grant) {
   open(Priority::urgent);
   for (std::size_t i = 0; i <= kEagerSlots; ++i) post(data.size());
   for (std::size_t i = 0; i < kEagerSlots; ++i) EXPECT_TRUE(send().flags & kFlagEager) << i;
@@ -62,7 +62,7 @@ TEST_F(SendingEagerly, post__of_an_urgent_stream_fills_all_slots_without_a_grant
 }
 
 // The request is done and the peer had CLOSE: only the receiver can still say that its receive is too small.
-TEST_F(SendingEagerly, on_grant__smaller_than_the_message_after_close__the_message_still_goes_again) {
+TEST_F(SendStreamEagerTest, on_grant__one_too_small_after_close_lets_data_go_again) {
   open(Priority::normal);
   post(100);
   const FrameHeader lost = send();

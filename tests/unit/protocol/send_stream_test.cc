@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kEager = 1024;
 
-class Sending : public ::testing::Test {
+class SendStreamTest : public ::testing::Test {
  protected:
   void SetUp() override {
     FrameHeader open;
@@ -64,7 +64,7 @@ class Sending : public ::testing::Test {
 
 // ------------------------------------------------------------------------------------------------------------- eager
 
-TEST_F(Sending, post__a_small_message_goes_at_once_and_is_done_when_written) {
+TEST_F(SendStreamTest, post__a_small_message_goes_at_once_and_is_done_when_written) {
   post(100);
   ASSERT_TRUE(stream_.has_segment());
   EXPECT_EQ(stream_.sendable_bytes(), 100u);
@@ -80,7 +80,7 @@ TEST_F(Sending, post__a_small_message_goes_at_once_and_is_done_when_written) {
   EXPECT_EQ(done_[0].bytes, 100u);
 }
 
-TEST_F(Sending, cut__an_eager_message_in_pieces_is_done_when_all_are_written) {
+TEST_F(SendStreamTest, cut__an_eager_message_in_pieces_is_done_when_all_are_written) {
   post(300);
   const SendStream::Segment first = stream_.cut(128);
   EXPECT_EQ(first.header.length, 128u);
@@ -99,7 +99,7 @@ TEST_F(Sending, cut__an_eager_message_in_pieces_is_done_when_all_are_written) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Sending, post__eager_bytes_are_the_streams_own_copy) {
+TEST_F(SendStreamTest, post__eager_bytes_are_the_streams_own_copy) {
   post(100);
   const SendStream::Segment s = stream_.cut(64 * KiB);
   const auto before = data_[0];
@@ -107,7 +107,7 @@ TEST_F(Sending, post__eager_bytes_are_the_streams_own_copy) {
   EXPECT_EQ(std::memcmp(s.payload.data(), before.data(), 100), 0);
 }
 
-TEST_F(Sending, post__an_empty_message_is_a_segment_of_its_own) {
+TEST_F(SendStreamTest, post__an_empty_message_is_a_segment_of_its_own) {
   post(0);
   ASSERT_TRUE(stream_.has_segment());
   EXPECT_EQ(stream_.sendable_bytes(), 0u);
@@ -116,7 +116,7 @@ TEST_F(Sending, post__an_empty_message_is_a_segment_of_its_own) {
   EXPECT_FALSE(stream_.has_segment());
 }
 
-TEST_F(Sending, post__beyond_the_eager_limit_waits_for_its_grant) {
+TEST_F(SendStreamTest, post__beyond_the_eager_limit_waits_for_its_grant) {
   post(kEager + 1);
   EXPECT_FALSE(stream_.has_segment());
   ASSERT_TRUE(stream_.on_grant(grant(0, 4096), done_).ok());
@@ -124,7 +124,7 @@ TEST_F(Sending, post__beyond_the_eager_limit_waits_for_its_grant) {
   EXPECT_FALSE(send().header.flags & kFlagEager);
 }
 
-TEST_F(Sending, post__eight_slots_refilled_only_by_acks) {
+TEST_F(SendStreamTest, post__eight_slots_refilled_only_by_acks) {
   for (int i = 0; i < 10; ++i) post(16);
   for (std::size_t i = 0; i < kEagerSlots; ++i) EXPECT_EQ(send().header.message, i);
   EXPECT_EQ(done_.size(), kEagerSlots);
@@ -138,7 +138,7 @@ TEST_F(Sending, post__eight_slots_refilled_only_by_acks) {
   EXPECT_FALSE(granted.header.flags & kFlagEager);
 }
 
-TEST_F(Sending, post__the_receivers_slots_may_be_smaller) {
+TEST_F(SendStreamTest, post__the_receivers_slots_may_be_smaller) {
   SendStream small(4, Priority::normal, 7, ~0ull, kEager);
   ASSERT_TRUE(small.on_opened(opened(64), "", done_).ok());
   const auto data = pattern(65);
@@ -150,7 +150,7 @@ TEST_F(Sending, post__the_receivers_slots_may_be_smaller) {
 
 // ------------------------------------------------------------------------------------------------------------ grants
 
-TEST_F(Sending, on_grant__before_the_post) {
+TEST_F(SendStreamTest, on_grant__before_the_post) {
   ASSERT_TRUE(stream_.on_grant(grant(1, 8192), done_).ok());
   post(16);
   post(8000);
@@ -160,7 +160,7 @@ TEST_F(Sending, on_grant__before_the_post) {
   EXPECT_EQ(s.header.length, 8000u);
 }
 
-TEST_F(Sending, on_grant__lets_all_of_the_message_go_and_repeated_it_changes_nothing) {
+TEST_F(SendStreamTest, on_grant__lets_the_message_go_and_changes_nothing_repeated) {
   post(100'000);
   EXPECT_FALSE(stream_.has_segment());
   ASSERT_TRUE(stream_.on_grant(grant(0, 100'000), done_).ok());
@@ -172,7 +172,7 @@ TEST_F(Sending, on_grant__lets_all_of_the_message_go_and_repeated_it_changes_not
   EXPECT_EQ(sent, 100'000u);
 }
 
-TEST_F(Sending, on_grant__acknowledges_by_sixteen_bits_through_the_wrap_around) {
+TEST_F(SendStreamTest, on_grant__acknowledges_through_the_wrap_around_of_16_bits) {
   constexpr std::uint64_t kMessages = 65536 + 100;
   for (std::uint64_t i = 0; i < kMessages; ++i) {
     stream_.post(tickets_[0], nullptr, 0, done_);
@@ -183,7 +183,7 @@ TEST_F(Sending, on_grant__acknowledges_by_sixteen_bits_through_the_wrap_around) 
   EXPECT_EQ(done_.size(), kMessages);
 }
 
-TEST_F(Sending, on_grant__one_that_was_overtaken_by_65500_messages_acknowledges_nothing) {
+TEST_F(SendStreamTest, on_grant__one_late_by_65500_messages_acknowledges_nothing) {
   const FrameHeader late = grant(63, 64, 10);
   for (int i = 0; i < 65536; ++i) send_eager(8);
   post(8);
@@ -200,7 +200,7 @@ TEST_F(Sending, on_grant__one_that_was_overtaken_by_65500_messages_acknowledges_
   EXPECT_FALSE(stream_.on_ack(ack(65538), done_).ok());  // not sent yet
 }
 
-TEST_F(Sending, on_grant__contradictions) {
+TEST_F(SendStreamTest, on_grant__contradictions) {
   post(8);
   EXPECT_EQ(stream_.on_grant(grant(kMessagesInFlight, 64), done_).scope(), Scope::lane);
   EXPECT_EQ(stream_.on_grant(grant(2, 64, 2), done_).scope(), Scope::lane);  // acknowledges what was never posted
@@ -208,7 +208,7 @@ TEST_F(Sending, on_grant__contradictions) {
   EXPECT_FALSE(stream_.failed());
 }
 
-TEST_F(Sending, on_grant__smaller_than_the_message_fails_the_stream_and_tells_the_peer) {
+TEST_F(SendStreamTest, on_grant__one_smaller_than_the_message_fails_the_stream) {
   post(5000);
   post(10);
   ASSERT_TRUE(stream_.on_grant(grant(0, 4999), done_).ok());
@@ -221,7 +221,7 @@ TEST_F(Sending, on_grant__smaller_than_the_message_fails_the_stream_and_tells_th
   EXPECT_EQ(done_[2].status.code(), Code::truncated);
 }
 
-TEST_F(Sending, post__larger_than_the_waiting_grant) {
+TEST_F(SendStreamTest, post__larger_than_the_waiting_grant) {
   ASSERT_TRUE(stream_.on_grant(grant(0, 4999), done_).ok());
   post(5000);
   ASSERT_EQ(done_.size(), 1u);
@@ -230,7 +230,7 @@ TEST_F(Sending, post__larger_than_the_waiting_grant) {
 
 // ---------------------------------------------------------------------------------------------------------- segments
 
-TEST_F(Sending, cut__whole_lines_in_order_and_a_short_rest_taken_along) {
+TEST_F(SendStreamTest, cut__whole_lines_in_order_and_a_short_rest_taken_along) {
   post(300'001);
   ASSERT_TRUE(stream_.on_grant(grant(0, 1 * MiB), done_).ok());
   std::uint64_t next = 0;
@@ -245,7 +245,7 @@ TEST_F(Sending, cut__whole_lines_in_order_and_a_short_rest_taken_along) {
   EXPECT_EQ(next, 300'001u);
 }
 
-TEST_F(Sending, cut__any_segment_size_covers_the_message_once) {
+TEST_F(SendStreamTest, cut__any_segment_size_covers_the_message_once) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 300; ++round) {
     const std::uint64_t message = std::uint64_t(round), size = 1 + random() % 600'000;
@@ -266,7 +266,7 @@ TEST_F(Sending, cut__any_segment_size_covers_the_message_once) {
   }
 }
 
-TEST_F(Sending, on_released__a_granted_send_is_done_when_acknowledged_and_released) {
+TEST_F(SendStreamTest, on_released__a_granted_send_is_done_once_acknowledged_too) {
   post(5000);
   ASSERT_TRUE(stream_.on_grant(grant(0, 5000), done_).ok());
   const SendStream::Segment s = stream_.cut(64 * KiB);
@@ -277,7 +277,7 @@ TEST_F(Sending, on_released__a_granted_send_is_done_when_acknowledged_and_releas
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Sending, on_ack__requests_end_in_posting_order) {
+TEST_F(SendStreamTest, on_ack__requests_end_in_posting_order) {
   post(5000);
   post(8);
   ASSERT_TRUE(stream_.on_grant(grant(0, 5000), done_).ok());
@@ -290,7 +290,7 @@ TEST_F(Sending, on_ack__requests_end_in_posting_order) {
   EXPECT_EQ(done_[1].request, tickets_[1]);
 }
 
-TEST_F(Sending, can_post__bounded_by_what_is_not_acknowledged) {
+TEST_F(SendStreamTest, can_post__bounded_by_what_is_not_acknowledged) {
   for (std::size_t i = 0; i < kMessagesInFlight; ++i) {
     ASSERT_TRUE(stream_.can_post());
     post(5000);
@@ -304,7 +304,7 @@ TEST_F(Sending, can_post__bounded_by_what_is_not_acknowledged) {
 
 // ----------------------------------------------------------------------------------------------------- after a fence
 
-TEST_F(Sending, requeue__goes_first_in_pieces_of_any_size_and_keeps_its_eager_slot) {
+TEST_F(SendStreamTest, requeue__goes_first_in_any_pieces_and_keeps_its_eager_slot) {
   post(64);
   post(50'000);
   ASSERT_TRUE(stream_.on_grant(grant(1, 50'000), done_).ok());
@@ -331,7 +331,7 @@ TEST_F(Sending, requeue__goes_first_in_pieces_of_any_size_and_keeps_its_eager_sl
   EXPECT_EQ(done_.size(), 2u);
 }
 
-TEST_F(Sending, requeue__an_eager_segment_that_its_lane_took_and_never_wrote_is_done_once_another_wrote_it) {
+TEST_F(SendStreamTest, requeue__an_unwritten_eager_segment_is_done_once_written) {
   post(64);
   const FrameHeader lost = stream_.cut(64 * KiB).header;
   stream_.on_released(lost, done_);  // as losing the lane does
@@ -341,7 +341,7 @@ TEST_F(Sending, requeue__an_eager_segment_that_its_lane_took_and_never_wrote_is_
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Sending, requeue__a_piece_of_an_eager_message_waits_for_the_others) {
+TEST_F(SendStreamTest, requeue__a_piece_of_an_eager_message_waits_for_the_others) {
   post(300);
   const FrameHeader written = stream_.cut(128).header, unwritten = stream_.cut(256).header;
   stream_.on_written(written, done_);
@@ -354,7 +354,7 @@ TEST_F(Sending, requeue__a_piece_of_an_eager_message_waits_for_the_others) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Sending, requeue__an_eager_segment_cut_in_two_is_done_with_the_second) {
+TEST_F(SendStreamTest, requeue__an_eager_segment_cut_in_two_is_done_with_the_second) {
   post(300);
   const FrameHeader lost = stream_.cut(512).header;
   stream_.on_released(lost, done_);
@@ -365,7 +365,7 @@ TEST_F(Sending, requeue__an_eager_segment_cut_in_two_is_done_with_the_second) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Sending, requeue__what_was_acknowledged_meanwhile_is_not_sent_again) {
+TEST_F(SendStreamTest, requeue__what_was_acknowledged_meanwhile_is_not_sent_again) {
   post(64);
   const FrameHeader eager = send().header;
   ASSERT_TRUE(stream_.on_ack(ack(1), done_).ok());
@@ -373,7 +373,7 @@ TEST_F(Sending, requeue__what_was_acknowledged_meanwhile_is_not_sent_again) {
   EXPECT_FALSE(stream_.has_segment());
 }
 
-TEST_F(Sending, repeat_control__each_goes_again) {
+TEST_F(SendStreamTest, repeat_control__each_goes_again) {
   stream_.repeat_control(FrameType::open);
   EXPECT_EQ(control(), std::vector{FrameType::open});
   stream_.close(done_);
@@ -384,7 +384,7 @@ TEST_F(Sending, repeat_control__each_goes_again) {
 
 // ------------------------------------------------------------------------------------------------------------ ending
 
-TEST_F(Sending, close__with_nothing_unfinished_says_how_many_messages_there_were) {
+TEST_F(SendStreamTest, close__with_nothing_unfinished_carries_the_message_count) {
   send_eager(8);
   send_eager(8);
   stream_.close(done_);
@@ -396,7 +396,7 @@ TEST_F(Sending, close__with_nothing_unfinished_says_how_many_messages_there_were
   EXPECT_TRUE(stream_.gone());
 }
 
-TEST_F(Sending, close__stays_until_its_eager_messages_are_acknowledged) {
+TEST_F(SendStreamTest, close__stays_until_its_eager_messages_are_acknowledged) {
   post(8);
   send();
   stream_.close(done_);
@@ -407,7 +407,7 @@ TEST_F(Sending, close__stays_until_its_eager_messages_are_acknowledged) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Sending, close__the_receiver_closes_too_and_takes_the_rest_no_more) {
+TEST_F(SendStreamTest, close__the_receiver_closes_too_and_takes_the_rest_no_more) {
   post(8);
   send();
   stream_.close(done_);
@@ -417,7 +417,7 @@ TEST_F(Sending, close__the_receiver_closes_too_and_takes_the_rest_no_more) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
-TEST_F(Sending, close__with_unfinished_requests_cancels_them_and_aborts) {
+TEST_F(SendStreamTest, close__with_unfinished_requests_cancels_them_and_aborts) {
   post(5000);
   post(6000);
   stream_.close(done_);
@@ -427,7 +427,7 @@ TEST_F(Sending, close__with_unfinished_requests_cancels_them_and_aborts) {
   EXPECT_TRUE(stream_.gone());
 }
 
-TEST_F(Sending, on_peer_close__ends_what_is_unfinished_once) {
+TEST_F(SendStreamTest, on_peer_close__ends_what_is_unfinished_once) {
   post(5000);
   stream_.on_peer_close({}, done_);
   ASSERT_EQ(done_.size(), 1u);
@@ -442,7 +442,7 @@ TEST_F(Sending, on_peer_close__ends_what_is_unfinished_once) {
   EXPECT_TRUE(stream_.gone());
 }
 
-TEST_F(Sending, touches__only_memory_of_unfinished_requests) {
+TEST_F(SendStreamTest, touches__only_memory_of_unfinished_requests) {
   post(5000);
   const std::span<const std::byte> all(data_[0]);
   EXPECT_TRUE(stream_.touches(all.subspan(4999, 1)));
@@ -457,7 +457,7 @@ TEST_F(Sending, touches__only_memory_of_unfinished_requests) {
 
 // ----------------------------------------------------------------------------------------------------------- opening
 
-TEST(Opening, on_opened__nothing_is_sent_before) {
+TEST(SendStreamOpening, on_opened__nothing_is_sent_before) {
   SendStream stream(0, Priority::urgent, 7, 5, kEager);
   Completions done;
   Tickets tickets;
@@ -477,7 +477,7 @@ TEST(Opening, on_opened__nothing_is_sent_before) {
   EXPECT_FALSE(stream.may_use(4, 1));
 }
 
-TEST(Opening, on_opened__refused) {
+TEST(SendStreamOpening, on_opened__refused) {
   SendStream stream(0, Priority::normal, 7, 5, kEager);
   Completions done;
   FrameHeader h;
@@ -496,7 +496,7 @@ TEST(Opening, on_opened__refused) {
   EXPECT_TRUE(stream.gone());
 }
 
-TEST(Opening, close__its_abort_waits_for_the_answer_so_that_it_cannot_overtake_the_open) {
+TEST(SendStreamOpening, close__its_abort_waits_for_the_answer_to_the_open) {
   SendStream stream(0, Priority::normal, 7, 5, kEager);
   Completions done;
   stream.close(done);

@@ -47,7 +47,7 @@ TEST_F(Fences, lose_lane__exactly_the_segments_after_the_count_go_again) {
   EXPECT_EQ(pair_.done(End::b).size(), 1u);
 }
 
-TEST_F(Fences, lose_lane__what_was_consumed_but_not_reported_does_not_go_again) {
+TEST_F(Fences, lose_lane__what_was_consumed_unreported_does_not_go_again) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);
   std::vector<std::byte> buffer(data.size());
@@ -205,7 +205,7 @@ TEST_F(Fences, on_fence__a_fence_is_lost_with_its_own_lane) {
   EXPECT_GE(count(End::b, FrameType::fence), 3u);
 }
 
-TEST_F(Fences, on_fence__each_end_lost_the_lane_that_carried_the_others_fence) {
+TEST_F(Fences, on_fence__each_end_lost_the_lane_with_the_others_fence) {
   pair_.add_lane(2, 0, 0);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100);
@@ -229,7 +229,7 @@ TEST_F(Fences, on_fence__each_end_lost_the_lane_that_carried_the_others_fence) {
   EXPECT_TRUE(buffer == data);
 }
 
-TEST_F(Fences, add_lane__what_is_over_is_forgotten_however_often_lanes_come_and_go) {
+TEST_F(Fences, add_lane__what_is_over_is_forgotten_each_time) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);
   std::vector<std::byte> buffer(data.size());
@@ -337,7 +337,7 @@ TEST_F(Fences, lose_lane__without_a_lane_left_all_waits_for_the_next_one) {
 
 // ------------------------------------------------------------------------------------------ fences of unknown lanes
 
-class Injected : public ::testing::Test {
+class InjectedFrames : public ::testing::Test {
  protected:
   void SetUp() override { session_.add_lane(0, 0, 0); }
   Status inject(FrameHeader h, std::string_view payload = {}) {
@@ -370,7 +370,7 @@ class Injected : public ::testing::Test {
   std::uint32_t sequence_ = 0;
 };
 
-TEST_F(Injected, on_fence__for_a_lane_that_never_came_here_is_answered) {
+TEST_F(InjectedFrames, on_fence__for_a_lane_that_never_came_here_is_answered) {
   ASSERT_TRUE(inject(fence(5, 0)).ok());
   ASSERT_TRUE(inject(fence(5, 0)).ok());
   const auto frames = taken();
@@ -389,7 +389,7 @@ TEST_F(Injected, on_fence__for_a_lane_that_never_came_here_is_answered) {
   EXPECT_TRUE(session_.error().ok());
 }
 
-TEST_F(Injected, on_fence__unknown_lanes_are_bounded_and_consumed_nothing) {
+TEST_F(InjectedFrames, on_fence__unknown_lanes_are_bounded_and_consumed_nothing) {
   EXPECT_EQ(inject(fence(5, 1)).scope(), Scope::lane);
   Status status;
   LaneId lane = 10;
@@ -398,7 +398,7 @@ TEST_F(Injected, on_fence__unknown_lanes_are_bounded_and_consumed_nothing) {
   EXPECT_EQ(status.scope(), Scope::lane);
 }
 
-TEST_F(Injected, on_fence__an_impossible_count_fails_the_session) {
+TEST_F(InjectedFrames, on_fence__an_impossible_count_fails_the_session) {
   session_.add_lane(1, 1, 1);
   session_.lose_lane(1);
   EXPECT_EQ(inject(fence(1, 3)).scope(), Scope::session);
@@ -407,18 +407,18 @@ TEST_F(Injected, on_fence__an_impossible_count_fails_the_session) {
 
 // --------------------------------------------------------------------------------------------------- malformed frames
 
-TEST_F(Injected, on_header__damaged) {
+TEST_F(InjectedFrames, on_header__damaged) {
   std::array<std::byte, kFrameHeaderBytes> noise{};
   const Result<std::span<std::byte>> result = session_.on_header(0, noise);
   EXPECT_EQ(result.status().scope(), Scope::lane);
 }
 
-TEST_F(Injected, on_header__on_a_lane_that_was_given_up) {
+TEST_F(InjectedFrames, on_header__on_a_lane_that_was_given_up) {
   session_.lose_lane(0);
   EXPECT_EQ(inject(header(FrameType::keep)).scope(), Scope::lane);
 }
 
-TEST_F(Injected, on_header__out_of_sequence_and_more_consumed_than_was_written) {
+TEST_F(InjectedFrames, on_header__out_of_sequence_or_more_consumed_than_written) {
   sequence_ = 1;
   EXPECT_EQ(inject(header(FrameType::keep)).scope(), Scope::lane);
   sequence_ = 0;
@@ -427,19 +427,19 @@ TEST_F(Injected, on_header__out_of_sequence_and_more_consumed_than_was_written) 
   EXPECT_EQ(inject(h).scope(), Scope::lane);
 }
 
-TEST_F(Injected, on_control__streams_that_were_never_opened) {
+TEST_F(InjectedFrames, on_control__streams_that_were_never_opened) {
   EXPECT_EQ(inject(SegmentFrame{.stream = 3, .length = 1, .size = 1}).scope(), Scope::lane);
   sequence_ = 0;  // a segment refused was not consumed
   for (const FrameType type : {FrameType::close, FrameType::abort})
     EXPECT_EQ(inject(header(type, 3)).scope(), Scope::lane) << name_of(type);
 }
 
-TEST_F(Injected, on_control__receivers_words_for_streams_never_opened) {
+TEST_F(InjectedFrames, on_control__receivers_words_for_streams_never_opened) {
   for (const FrameType type : {FrameType::grant, FrameType::ack, FrameType::opened, FrameType::close, FrameType::abort})
     EXPECT_EQ(inject(header(type, 3, kFlagFromReceiver)).scope(), Scope::lane) << name_of(type);
 }
 
-TEST_F(Injected, on_control__words_of_the_wrong_end) {
+TEST_F(InjectedFrames, on_control__words_of_the_wrong_end) {
   ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
   EXPECT_EQ(inject(header(FrameType::grant, 0)).scope(), Scope::lane);
   EXPECT_EQ(inject(header(FrameType::opened, 0)).scope(), Scope::lane);
@@ -447,14 +447,14 @@ TEST_F(Injected, on_control__words_of_the_wrong_end) {
   EXPECT_EQ(inject(header(FrameType::segment, 9)).scope(), Scope::lane);
 }
 
-TEST_F(Injected, on_open__impossible_classes_and_ids) {
+TEST_F(InjectedFrames, on_open__impossible_priorities_and_ids) {
   EXPECT_EQ(inject(OpenFrame{.stream = 0, .priority = kPriorities}).scope(), Scope::lane);
   EXPECT_EQ(inject(header(FrameType::open, 0xffffffff)).scope(), Scope::lane);
   EXPECT_EQ(inject(header(FrameType::open, kStreamsMax + 1)).scope(), Scope::lane);
   EXPECT_EQ(session_.recv_streams(), 0u);
 }
 
-TEST_F(Injected, on_open__of_more_streams_than_a_session_has) {
+TEST_F(InjectedFrames, on_open__of_more_streams_than_a_session_has) {
   for (StreamId id = 0; id < kStreamsMax; ++id) {
     ASSERT_TRUE(inject(header(FrameType::open, id)).ok()) << id;
     session_.accept_stream(id, ~0ull, false);
@@ -465,13 +465,13 @@ TEST_F(Injected, on_open__of_more_streams_than_a_session_has) {
   EXPECT_EQ(session_.recv_streams(), kStreamsMax);
 }
 
-TEST_F(Injected, on_open__repeated) {
+TEST_F(InjectedFrames, on_open__repeated) {
   ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
   ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
   EXPECT_EQ(session_.events().size(), 1u);
 }
 
-TEST_F(Injected, on_segment__of_a_stream_already_forgotten_goes_nowhere) {
+TEST_F(InjectedFrames, on_segment__of_a_stream_already_forgotten_goes_nowhere) {
   ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
   session_.refuse_stream(0, "no");
   ASSERT_EQ(taken().size(), 1u);
@@ -521,13 +521,13 @@ class LaneRate : public ::testing::Test {
 };
 
 // One sender of many into a rail: a round trip is the queue that all of them make. No sample tells.
-TEST_F(LaneRate, report__a_full_lane_whose_window_goes_through_at_once_comes_down_to_what_any_lane_has) {
+TEST_F(LaneRate, report__bunches_bring_a_full_lane_down_to_what_any_lane_has) {
   for (int i = 0; i < 20; ++i) bunch(most());
   report(0);
   EXPECT_LT(most(), 3 * kSegmentBytesMin);
 }
 
-TEST_F(LaneRate, report__a_lane_that_could_hold_more_keeps_its_rate_while_its_peer_stands_still) {
+TEST_F(LaneRate, report__a_lane_that_could_hold_more_keeps_its_rate) {
   const std::uint64_t before = most();
   for (int i = 0; i < 20; ++i) bunch(before / 2);
   report(0);

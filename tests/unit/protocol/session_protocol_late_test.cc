@@ -54,7 +54,7 @@ class LateControl : public ::testing::Test {
   std::uint64_t acknowledged_by_0_ = 0, bytes_by_0_ = 0;
 };
 
-TEST_F(LateControl, an_open_goes_by_another_lane_after_60_ms_and_a_look) {
+TEST_F(LateControl, an_open_goes_by_another_lane_after_60_ms_and_a_poll) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   EXPECT_FALSE(pair_.a().watches_control());
   ASSERT_EQ(swallow_by_0(End::a), 1u);
@@ -162,7 +162,7 @@ TEST_F(LateControl, data_is_never_said_again) {
   EXPECT_EQ(count(End::a, FrameType::segment), 0u);
 }
 
-TEST_F(LateControl, where_all_lanes_are_late_nothing_is_said_again_until_one_is_not) {
+TEST_F(LateControl, nothing_is_said_again_while_all_lanes_are_late) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   pair_.a().ask_for_sign(1);
@@ -181,7 +181,7 @@ TEST_F(LateControl, a_lane_alone_is_not_watched) {
   EXPECT_EQ(look_for(End::a, 1s, {}), 0u);
 }
 
-TEST_F(LateControl, new_control_goes_by_a_lane_that_is_not_late__though_its_delay_is_longer) {
+TEST_F(LateControl, new_control_goes_by_a_lane_that_is_not_late) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   look_for(End::a, 100ms);
@@ -240,7 +240,7 @@ class NewLane : public LateControl {
 };
 
 // Full shares are far more: what silence taught of a lane's rate must not let it have them.
-TEST_F(NewLane, after_a_loss_it_gets_padding_until_all_of_that_is_acknowledged) {
+TEST_F(NewLane, after_a_loss_it_gets_padding_until_that_is_acknowledged) {
   const Pair::Ends ends = pair_.open();
   renew(ends);
   std::uint64_t padding = 0;
@@ -281,7 +281,7 @@ TEST_F(NewLane, a_doubtful_one_gets_padding_without_a_loss) {
 }
 
 // Its two devices are joined by lane 1 alone, which is lost; the lane that comes in its place may lead nowhere.
-TEST_F(NewLane, a_stream_of_its_rails_uses_other_lanes_until_theirs_is_proven) {
+TEST_F(NewLane, a_stream_of_its_rails_uses_others_until_it_is_proven) {
   const Pair::Ends ends = pair_.open(Priority::normal, 0b110, ~0ull);
   pair_.lose_both(1);
   pair_.run();

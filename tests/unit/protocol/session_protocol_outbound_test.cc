@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Scheduling : public ::testing::Test {
+class SessionProtocolOutbound : public ::testing::Test {
  protected:
   struct Load {
     Priority priority;
@@ -65,7 +65,7 @@ class Scheduling : public ::testing::Test {
   std::deque<std::vector<std::byte>> data_, buffers_;
 };
 
-TEST_F(Scheduling, take_data__an_urgent_stream_overtakes_between_two_segments) {
+TEST_F(SessionProtocolOutbound, take_data__an_urgent_stream_overtakes_between_two_segments) {
   add_lanes(1);
   const auto ids = prepare({{Priority::bulk, 4 * MiB}, {Priority::urgent, 300'000}});
   start(ids[0]);
@@ -74,7 +74,7 @@ TEST_F(Scheduling, take_data__an_urgent_stream_overtakes_between_two_segments) {
   for (const FrameHeader& h : drain(0, 4)) EXPECT_EQ(h.stream, ids[1]);
 }
 
-TEST_F(Scheduling, take_data__a_lane_holds_less_while_an_urgent_stream_is_open) {
+TEST_F(SessionProtocolOutbound, take_data__a_lane_holds_less_while_an_urgent_stream_is_open) {
   add_lanes(1);
   pair_.teach(End::a, 0, Rate::from_megabits(2000));
   const auto held = [&] {
@@ -95,7 +95,7 @@ TEST_F(Scheduling, take_data__a_lane_holds_less_while_an_urgent_stream_is_open) 
   EXPECT_NEAR(double(held()), 375'000, 130'000) << "it is closed";
 }
 
-TEST_F(Scheduling, take_data__nothing_starves) {
+TEST_F(SessionProtocolOutbound, take_data__nothing_starves) {
   add_lanes(1);
   const auto ids = prepare({{Priority::bulk, 16 * MiB}, {Priority::normal, 16 * MiB}, {Priority::urgent, 16 * MiB}});
   for (const StreamId id : ids) start(id);
@@ -107,7 +107,7 @@ TEST_F(Scheduling, take_data__nothing_starves) {
   EXPECT_LE(count[ids[0]], 20);
 }
 
-TEST_F(Scheduling, take_data__asking_in_vain_overtakes_nobody) {
+TEST_F(SessionProtocolOutbound, take_data__asking_in_vain_overtakes_nobody) {
   add_lanes(2);
   const auto ids = prepare({{Priority::bulk, 200'000}, {Priority::urgent, 200'000}});
   pair_.teach(End::a, 0, Rate::from_megabits(10'000));
@@ -119,7 +119,7 @@ TEST_F(Scheduling, take_data__asking_in_vain_overtakes_nobody) {
   EXPECT_EQ(pair_.written(End::a).back().stream, ids[1]);
 }
 
-TEST_F(Scheduling, take_data__two_streams_share_by_bytes) {
+TEST_F(SessionProtocolOutbound, take_data__two_streams_share_by_bytes) {
   add_lanes(1);
   const auto ids = prepare({{Priority::normal, 8 * MiB}, {Priority::normal, 20'000}});
   const Pair::Ends small = streams_[ids[1]];  // many small messages: a segment each
@@ -138,7 +138,7 @@ TEST_F(Scheduling, take_data__two_streams_share_by_bytes) {
   EXPECT_NEAR(share, 0.5, 0.1);
 }
 
-TEST_F(Scheduling, take_data__of_a_class_the_smallest_order_goes_first_whenever_it_came) {
+TEST_F(SessionProtocolOutbound, take_data__the_smallest_order_of_a_priority_goes_first) {
   add_lanes(1);
   const auto ids = prepare({{Priority::normal, 1 * MiB},
                             {Priority::normal, 1 * MiB},
@@ -155,7 +155,7 @@ TEST_F(Scheduling, take_data__of_a_class_the_smallest_order_goes_first_whenever_
   EXPECT_EQ(order, (std::vector{ids[3], ids[2], ids[0], ids[1]}));
 }
 
-TEST_F(Scheduling, take_data__equal_orders_share_by_turns_and_a_streams_order_is_its_oldest_messages) {
+TEST_F(SessionProtocolOutbound, take_data__equal_orders_of_oldest_messages_share_by_turns) {
   add_lanes(1);
   const auto ids = prepare({{Priority::normal, 600'000}, {Priority::normal, 600'000}, {Priority::normal, 8 * MiB}});
   pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[2].data(), 8 * MiB);
@@ -178,7 +178,7 @@ TEST_F(Scheduling, take_data__equal_orders_share_by_turns_and_a_streams_order_is
   EXPECT_EQ(later, std::vector(later.size(), ids[2]));
 }
 
-TEST_F(Scheduling, expedite__goes_before_every_class_up_to_that_order) {
+TEST_F(SessionProtocolOutbound, expedite__goes_before_every_priority_up_to_that_order) {
   add_lanes(1);
   const auto ids = prepare({{Priority::urgent, 4 * MiB}, {Priority::bulk, 300'000}, {Priority::normal, 300'000}});
   pair_.b().post(streams_[ids[1]].in, tickets_[used_++], buffers_[0].data(), 4 * MiB);
@@ -196,7 +196,7 @@ TEST_F(Scheduling, expedite__goes_before_every_class_up_to_that_order) {
   EXPECT_EQ(order, (std::vector{ids[1], ids[2], ids[0]}));
 }
 
-TEST_F(Scheduling, expedite__what_was_lost_with_its_lane_goes_again_in_its_own_messages_place) {
+TEST_F(SessionProtocolOutbound, expedite__what_was_lost_goes_again_in_its_messages_place) {
   add_lanes(2);
   const auto ids = prepare({{Priority::normal, 60'000}, {Priority::normal, 4 * MiB}});
   pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[1].data(), 4 * MiB);
@@ -219,7 +219,7 @@ TEST_F(Scheduling, expedite__what_was_lost_with_its_lane_goes_again_in_its_own_m
             (std::vector{ids[0], ids[1], ids[1], ids[0], ids[1]}));
 }
 
-TEST_F(Scheduling, expedite__what_it_overtakes_does_not_starve) {
+TEST_F(SessionProtocolOutbound, expedite__what_it_overtakes_does_not_starve) {
   add_lanes(1);
   const auto ids = prepare({{Priority::urgent, 16 * MiB}, {Priority::normal, 16 * MiB}});
   start(ids[0], 1);
@@ -231,7 +231,7 @@ TEST_F(Scheduling, expedite__what_it_overtakes_does_not_starve) {
   EXPECT_LE(count[ids[0]], 7);
 }
 
-TEST_F(Scheduling, take_data__a_slow_lane_gets_no_segment_that_would_finish_late) {
+TEST_F(SessionProtocolOutbound, take_data__a_slow_lane_gets_nothing_that_would_finish_late) {
   add_lanes(2);
   pair_.teach(End::a, 0, Rate::from_megabits(10'000));
   pair_.teach(End::a, 1, Rate::from_megabits(10));
@@ -240,7 +240,7 @@ TEST_F(Scheduling, take_data__a_slow_lane_gets_no_segment_that_would_finish_late
   EXPECT_EQ(pair_.take(End::a, 0, 1), 1u);
 }
 
-TEST_F(Scheduling, take_data__a_slow_lane_joins_in_while_much_is_waiting) {
+TEST_F(SessionProtocolOutbound, take_data__a_slow_lane_joins_in_while_much_is_waiting) {
   add_lanes(2);
   pair_.teach(End::a, 0, Rate::from_megabits(10'000));
   pair_.teach(End::a, 1, Rate::from_megabits(10));
@@ -249,7 +249,7 @@ TEST_F(Scheduling, take_data__a_slow_lane_joins_in_while_much_is_waiting) {
 }
 
 // A GPU that reads 128-byte lines while they land must find each one written by one lane.
-TEST_F(Scheduling, take_data__segments_begin_on_a_line_whatever_the_rates) {
+TEST_F(SessionProtocolOutbound, take_data__segments_begin_on_a_line_whatever_the_rates) {
   add_lanes(4);
   for (const LaneId lane : lanes_) pair_.teach(End::a, lane, Rate::from_megabits(777 + 123.4 * lane));
   load(Priority::normal, 16 * MiB + 77);
@@ -270,7 +270,7 @@ TEST_F(Scheduling, take_data__segments_begin_on_a_line_whatever_the_rates) {
   EXPECT_GE(segments, 16);
 }
 
-TEST_F(Scheduling, take_data__small_messages_between_lanes_of_known_rate_and_distance) {
+TEST_F(SessionProtocolOutbound, take_data__a_small_message_goes_by_one_of_many_known_lanes) {
   add_lanes(3);
   for (const LaneId lane : lanes_) pair_.teach(End::a, lane, Rate::from_megabits(1000), 200us);
   load(Priority::normal, 8);
@@ -280,7 +280,7 @@ TEST_F(Scheduling, take_data__small_messages_between_lanes_of_known_rate_and_dis
   EXPECT_EQ(taken, 1u);
 }
 
-TEST_F(Scheduling, take_data__a_stream_waits_for_no_lane_it_may_not_use) {
+TEST_F(SessionProtocolOutbound, take_data__a_stream_waits_for_no_lane_it_may_not_use) {
   add_lanes(2);
   pair_.teach(End::a, 0, Rate::from_megabits(10'000));
   pair_.teach(End::a, 1, Rate::from_megabits(10));
@@ -289,20 +289,20 @@ TEST_F(Scheduling, take_data__a_stream_waits_for_no_lane_it_may_not_use) {
   EXPECT_EQ(pair_.take(End::a, 1, 1), 1u);
 }
 
-TEST_F(Scheduling, take_data__any_lane_serves_where_none_joins_the_streams_rails) {
+TEST_F(SessionProtocolOutbound, take_data__any_lane_serves_where_none_fits_the_rails) {
   add_lanes(2);
   load(Priority::normal, 256 * KiB, 0b1000);
   EXPECT_EQ(pair_.take(End::a, 0, 1), 1u);
 }
 
-TEST_F(Scheduling, take_data__a_new_lane_starts_with_one_segment) {
+TEST_F(SessionProtocolOutbound, take_data__a_new_lane_starts_with_one_segment) {
   add_lanes(1);
   load(Priority::normal, 16 * MiB);
   EXPECT_EQ(pair_.take(End::a, 0), 1u);
   EXPECT_EQ(pair_.take(End::a, 0), 0u);
 }
 
-TEST_F(Scheduling, take_control__goes_by_the_lane_that_delivers_first_unless_it_is_stuck) {
+TEST_F(SessionProtocolOutbound, take_control__goes_by_the_fastest_lane_that_is_not_stuck) {
   add_lanes(2);
   pair_.teach(End::a, 0, Rate::from_megabits(1000), 10ms);
   pair_.teach(End::a, 1, Rate::from_megabits(1000), 1ms);
@@ -315,7 +315,7 @@ TEST_F(Scheduling, take_control__goes_by_the_lane_that_delivers_first_unless_it_
   EXPECT_EQ(pair_.take(End::a, 1), 1u);
 }
 
-TEST_F(Scheduling, next_frames__both_ends_fill_the_lane_with_small_frames_at_once) {
+TEST_F(SessionProtocolOutbound, next_frames__both_ends_fill_a_lane_with_small_frames_at_once) {
   add_lanes(1);
   std::vector<SendStream*> out_a, out_b;
   std::vector<RecvStream*> in_a, in_b;

@@ -7,7 +7,7 @@
 namespace railweave::protocol {
 namespace {
 
-class Retiring : public ::testing::Test {
+class LaneRetirement : public ::testing::Test {
  protected:
   void SetUp() override { pair_.add_lanes(2); }
   // By that lane only.
@@ -35,7 +35,7 @@ class Retiring : public ::testing::Test {
   std::vector<std::byte> data_ = pattern(60'000), place_ = std::vector<std::byte>(60'000);
 };
 
-TEST_F(Retiring, retire__both_ends_give_the_lane_nothing_but_keeps) {
+TEST_F(LaneRetirement, retire__both_ends_give_the_lane_nothing_but_keeps) {
   const Pair::Ends ends = pair_.open();
   ASSERT_TRUE(pair_.a().retire(0, true));
   EXPECT_FALSE(pair_.a().retire(0, true)) << "said already";
@@ -53,7 +53,7 @@ TEST_F(Retiring, retire__both_ends_give_the_lane_nothing_but_keeps) {
   EXPECT_TRUE(place_ == data_);
 }
 
-TEST_F(Retiring, retire__with_frames_on_their_way_both_ways_nothing_goes_again) {
+TEST_F(LaneRetirement, retire__nothing_goes_again_with_frames_under_way_both_ways) {
   const Pair::Ends ends = pair_.open();
   pair_.b().post(ends.in, tickets_[0], place_.data(), place_.size());
   pair_.run();
@@ -83,7 +83,7 @@ TEST_F(Retiring, retire__with_frames_on_their_way_both_ways_nothing_goes_again) 
   EXPECT_FALSE(pair_.a().knows_lane(0));
 }
 
-TEST_F(Retiring, retire__a_segment_that_is_overtaken_is_waited_for) {
+TEST_F(LaneRetirement, retire__a_segment_that_is_overtaken_is_waited_for) {
   const Pair::Ends ends = pair_.open();
   pair_.b().post(ends.in, tickets_[0], place_.data(), place_.size());
   pair_.run();
@@ -100,7 +100,7 @@ TEST_F(Retiring, retire__a_segment_that_is_overtaken_is_waited_for) {
   EXPECT_EQ(count(End::a, FrameType::segment), 1u);
 }
 
-TEST_F(Retiring, retire__an_idle_lane_ends_too_and_both_ends_come_to_rest) {
+TEST_F(LaneRetirement, retire__an_idle_lane_ends_too_and_both_ends_come_to_rest) {
   pair_.run();
   pair_.a().retire(0, true);
   run();
@@ -108,7 +108,7 @@ TEST_F(Retiring, retire__an_idle_lane_ends_too_and_both_ends_come_to_rest) {
   EXPECT_EQ(pair_.b().live_lanes(), 1);
 }
 
-TEST_F(Retiring, retire__said_again_when_it_was_lost_with_its_lane) {
+TEST_F(LaneRetirement, retire__said_again_when_it_was_lost_with_its_lane) {
   pair_.add_lane(2, 1, 1);
   pair_.run();
   pair_.a().retire(0, true);
@@ -120,7 +120,7 @@ TEST_F(Retiring, retire__said_again_when_it_was_lost_with_its_lane) {
   EXPECT_TRUE(pair_.b().is_retiring(0));
 }
 
-TEST_F(Retiring, retire__it_serves_while_no_other_lane_is_there) {
+TEST_F(LaneRetirement, retire__it_serves_while_no_other_lane_is_there) {
   const Pair::Ends ends = pair_.open();
   pair_.b().post(ends.in, tickets_[0], place_.data(), place_.size());
   pair_.run();
@@ -136,7 +136,7 @@ TEST_F(Retiring, retire__it_serves_while_no_other_lane_is_there) {
   EXPECT_FALSE(told(End::b, Event::Kind::lane_retired));
 }
 
-TEST_F(Retiring, retire__taken_back_before_it_ended) {
+TEST_F(LaneRetirement, retire__taken_back_before_it_ended) {
   pair_.run();
   pair_.a().retire(0, true);
   pair_.send(End::a, 1);
@@ -150,7 +150,7 @@ TEST_F(Retiring, retire__taken_back_before_it_ended) {
 }
 
 // RETIRE frames may overtake each other on different lanes.
-TEST_F(Retiring, on_retire__of_two_the_higher_edition_stands) {
+TEST_F(LaneRetirement, on_retire__of_two_the_higher_edition_stands) {
   pair_.add_lane(2, 1, 1);
   pair_.run();
   const auto say = [&](LaneId by) {
@@ -167,7 +167,7 @@ TEST_F(Retiring, on_retire__of_two_the_higher_edition_stands) {
   EXPECT_FALSE(pair_.b().is_retiring(0));
 }
 
-TEST_F(Retiring, on_retire__for_a_lane_that_is_not_here_says_nothing) {
+TEST_F(LaneRetirement, on_retire__for_a_lane_that_is_not_here_says_nothing) {
   pair_.a().add_lane(5, 0, 0);
   pair_.a().retire(5, true);
   pair_.run();

@@ -7,7 +7,7 @@
 namespace railweave::protocol {
 namespace {
 
-class SessionPair : public ::testing::Test {
+class SessionProtocolTest : public ::testing::Test {
  protected:
   void send(SendStream& stream, const std::vector<std::byte>& data) {
     pair_.a().post(stream, tickets_[tickets_used_++], data.data(), data.size());
@@ -29,7 +29,7 @@ class SessionPair : public ::testing::Test {
 
 // ----------------------------------------------------------------------------------------------------------- streams
 
-TEST_F(SessionPair, open_stream__is_answered_with_an_event_at_each_end) {
+TEST_F(SessionProtocolTest, open_stream__is_answered_with_an_event_at_each_end) {
   pair_.add_lanes(1);
   SendStream& out = pair_.a().open_stream(Priority::urgent, 42, 0b101);
   pair_.run();
@@ -46,7 +46,7 @@ TEST_F(SessionPair, open_stream__is_answered_with_an_event_at_each_end) {
   EXPECT_TRUE(pair_.events(End::a)[0].status.ok());
 }
 
-TEST_F(SessionPair, refuse_stream__the_opener_hears_why_and_both_forget_it) {
+TEST_F(SessionProtocolTest, refuse_stream__the_opener_learns_why_and_both_forget_it) {
   pair_.add_lanes(1);
   SendStream& out = pair_.a().open_stream(Priority::normal, 42, ~0ull);
   pair_.run();
@@ -62,7 +62,7 @@ TEST_F(SessionPair, refuse_stream__the_opener_hears_why_and_both_forget_it) {
   EXPECT_EQ(pair_.a().send_streams(), 0u);
 }
 
-TEST_F(SessionPair, on_open__opens_overtake_each_other_on_two_lanes) {
+TEST_F(SessionProtocolTest, on_open__opens_overtake_each_other_on_two_lanes) {
   pair_.add_lanes(2);
   SendStream& first = pair_.a().open_stream(Priority::normal, 1, ~0ull);
   ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);
@@ -78,7 +78,7 @@ TEST_F(SessionPair, on_open__opens_overtake_each_other_on_two_lanes) {
 }
 
 // An address sanitizer would see the slot go too early.
-TEST_F(SessionPair, close__a_slot_outlives_the_payload_that_is_landing_there) {
+TEST_F(SessionProtocolTest, close__a_slot_outlives_the_payload_that_is_landing_there) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(5000, 1);
@@ -92,7 +92,7 @@ TEST_F(SessionPair, close__a_slot_outlives_the_payload_that_is_landing_there) {
   pair_.run();
 }
 
-TEST_F(SessionPair, close__the_receivers_close_overtakes_its_opened) {
+TEST_F(SessionProtocolTest, close__the_receivers_close_overtakes_its_opened) {
   pair_.add_lanes(2);
   SendStream& out = pair_.a().open_stream(Priority::normal, 1, ~0ull);
   pair_.run();
@@ -110,7 +110,7 @@ TEST_F(SessionPair, close__the_receivers_close_overtakes_its_opened) {
   EXPECT_EQ(pair_.events(End::a).size(), 1u);
 }
 
-TEST_F(SessionPair, close__streams_are_forgotten_once_nothing_refers_to_them) {
+TEST_F(SessionProtocolTest, close__streams_are_forgotten_once_nothing_refers_to_them) {
   pair_.add_lanes(2);
   for (int i = 0; i < 200; ++i) {
     const Pair::Ends ends = pair_.open();
@@ -129,7 +129,7 @@ TEST_F(SessionPair, close__streams_are_forgotten_once_nothing_refers_to_them) {
   EXPECT_LE(pair_.b().recv_streams(), 60u);
 }
 
-TEST_F(SessionPair, close__an_eager_message_on_its_way_while_both_close) {
+TEST_F(SessionProtocolTest, close__an_eager_message_on_its_way_while_both_close) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100);
@@ -145,7 +145,7 @@ TEST_F(SessionPair, close__an_eager_message_on_its_way_while_both_close) {
   EXPECT_EQ(good(End::a), 1u);
 }
 
-TEST_F(SessionPair, close__the_receiver_waits_for_more_than_there_will_be) {
+TEST_F(SessionProtocolTest, close__the_receiver_waits_for_more_than_there_will_be) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   for (int i = 0; i < 3; ++i) receive(ends.in, 100);
@@ -166,7 +166,7 @@ TEST_F(SessionPair, close__the_receiver_waits_for_more_than_there_will_be) {
 
 // ---------------------------------------------------------------------------------------------------------- matching
 
-TEST_F(SessionPair, post__messages_of_all_sizes_arrive_whole_over_three_lanes) {
+TEST_F(SessionProtocolTest, post__messages_of_all_sizes_arrive_whole_over_three_lanes) {
   pair_.add_lanes(3);
   const Pair::Ends ends = pair_.open();
   std::vector<std::vector<std::byte>> sent;
@@ -185,7 +185,7 @@ TEST_F(SessionPair, post__messages_of_all_sizes_arrive_whole_over_three_lanes) {
 }
 
 // By a slot of the receiver's, straight into the receive, and in many segments over several lanes.
-TEST_F(SessionPair, post__a_tag_arrives_with_its_message) {
+TEST_F(SessionProtocolTest, post__a_tag_arrives_with_its_message) {
   pair_.add_lanes(2);
   const Pair::Ends ends = pair_.open();
   const std::vector<std::vector<std::byte>> sent{pattern(100, 1), pattern(0, 2), pattern(1'000'000, 3)};
@@ -200,7 +200,7 @@ TEST_F(SessionPair, post__a_tag_arrives_with_its_message) {
   for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(pair_.done(End::b)[i].tag, tag(i)) << i;
 }
 
-TEST_F(SessionPair, post__a_smaller_receive_fails_at_both_ends) {
+TEST_F(SessionProtocolTest, post__a_smaller_receive_fails_at_both_ends) {
   pair_.add_lanes(2);
   for (const std::size_t size : {100ul, 100'000ul}) {
     const Pair::Ends ends = pair_.open();
@@ -216,7 +216,7 @@ TEST_F(SessionPair, post__a_smaller_receive_fails_at_both_ends) {
   EXPECT_TRUE(pair_.b().error().ok());
 }
 
-TEST_F(SessionPair, withdraw__fails_the_stream_and_tells_the_peer) {
+TEST_F(SessionProtocolTest, withdraw__fails_the_stream_and_notifies_the_peer) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100'000);
@@ -233,7 +233,7 @@ TEST_F(SessionPair, withdraw__fails_the_stream_and_tells_the_peer) {
 
 // ----------------------------------------------------------------------------------------------------- acks and done
 
-TEST_F(SessionPair, on_written__a_receive_is_done_only_when_its_ack_was_written) {
+TEST_F(SessionProtocolTest, on_written__a_receive_is_done_only_when_its_ack_was_written) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);
@@ -252,7 +252,7 @@ TEST_F(SessionPair, on_written__a_receive_is_done_only_when_its_ack_was_written)
   EXPECT_EQ(pair_.done(End::a).size(), 1u);
 }
 
-TEST_F(SessionPair, publish_without_acks__when_every_lane_is_stuck) {
+TEST_F(SessionProtocolTest, publish_without_acks__when_every_lane_is_stuck) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);
@@ -268,7 +268,7 @@ TEST_F(SessionPair, publish_without_acks__when_every_lane_is_stuck) {
   EXPECT_EQ(pair_.done(End::a).size(), 1u);
 }
 
-TEST_F(SessionPair, next_frames__lazy_acks_wait_for_company_unless_flushed) {
+TEST_F(SessionProtocolTest, next_frames__lazy_acks_wait_for_company_unless_flushed) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(8);
@@ -283,7 +283,7 @@ TEST_F(SessionPair, next_frames__lazy_acks_wait_for_company_unless_flushed) {
   EXPECT_EQ(pair_.take(End::b, 0, 16, true), 1u);
 }
 
-TEST_F(SessionPair, next_frames__lazy_grants_go_ahead_of_long_data) {
+TEST_F(SessionProtocolTest, next_frames__lazy_grants_go_ahead_of_long_data) {
   pair_.add_lanes(1);
   const Pair::Ends there = pair_.open();
   SendStream& back = pair_.b().open_stream(Priority::normal, 7, ~0ull);
@@ -310,7 +310,7 @@ TEST_F(SessionPair, next_frames__lazy_grants_go_ahead_of_long_data) {
 
 // ------------------------------------------------------------------------------------------------------------ ending
 
-TEST_F(SessionPair, fail__ends_every_request_once_and_the_first_error_sticks) {
+TEST_F(SessionProtocolTest, fail__ends_every_request_once_and_the_first_error_sticks) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100'000);
@@ -333,7 +333,7 @@ TEST_F(SessionPair, fail__ends_every_request_once_and_the_first_error_sticks) {
   EXPECT_TRUE(late.failed());
 }
 
-TEST_F(SessionPair, fail__of_what_ends_with_it_the_peer_is_not_told) {
+TEST_F(SessionProtocolTest, fail__the_peer_is_not_notified_of_what_ends_with_it) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100'000);
@@ -345,7 +345,7 @@ TEST_F(SessionPair, fail__of_what_ends_with_it_the_peer_is_not_told) {
   EXPECT_EQ(pair_.take(End::b, 0), 0u);
 }
 
-TEST_F(SessionPair, fail__a_small_message_that_is_here_can_still_be_received) {
+TEST_F(SessionProtocolTest, fail__a_small_message_that_is_here_can_still_be_received) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100);
@@ -359,7 +359,7 @@ TEST_F(SessionPair, fail__a_small_message_that_is_here_can_still_be_received) {
 }
 
 // Its lane is lost: until the peer's fence is here nobody knows whether it came.
-TEST_F(SessionPair, say_goodbye__lost_with_its_lane_is_not_written) {
+TEST_F(SessionProtocolTest, say_goodbye__lost_with_its_lane_is_not_written) {
   pair_.add_lanes(2);
   pair_.a().say_goodbye();
   const LaneId by = pair_.send(End::a, 0) > 0 ? 0 : 1;
@@ -375,7 +375,7 @@ TEST_F(SessionPair, say_goodbye__lost_with_its_lane_is_not_written) {
   EXPECT_TRUE(pair_.b().peer_said_goodbye());
 }
 
-TEST_F(SessionPair, say_goodbye__the_peer_hears_of_it) {
+TEST_F(SessionProtocolTest, say_goodbye__the_peer_is_notified) {
   pair_.add_lanes(1);
   pair_.a().say_goodbye();
   EXPECT_FALSE(pair_.a().goodbye_written());

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class Windows : public ::testing::Test {
+class CreditWindows : public ::testing::Test {
  protected:
   static constexpr std::size_t kBytes = 1 * MiB;
   // A granted message from a to b waits, over so many lanes.
@@ -43,7 +43,7 @@ class Windows : public ::testing::Test {
   std::vector<std::byte> data_ = pattern(kBytes), place_ = std::vector<std::byte>(kBytes);
 };
 
-TEST_F(Windows, take_data__a_window_bounds_what_is_outstanding) {
+TEST_F(CreditWindows, take_data__a_window_bounds_what_is_outstanding) {
   prepare(1);
   tell(0, {.window_bytes = 20'000});
   start();
@@ -56,7 +56,7 @@ TEST_F(Windows, take_data__a_window_bounds_what_is_outstanding) {
   EXPECT_GT(segment_bytes_written(), first) << "what was acknowledged makes room";
 }
 
-TEST_F(Windows, take_data__the_time_in_which_the_window_is_used_up_is_without_credit) {
+TEST_F(CreditWindows, take_data__time_with_the_window_used_up_is_without_credit) {
   prepare(1);
   tell(0, {.window_bytes = 20'000});
   start();
@@ -68,7 +68,7 @@ TEST_F(Windows, take_data__the_time_in_which_the_window_is_used_up_is_without_cr
   EXPECT_GE(pair_.a().without_credit(0), 400ms);
 }
 
-TEST_F(Windows, take_data__the_message_arrives_through_the_smallest_window) {
+TEST_F(CreditWindows, take_data__the_message_arrives_through_the_smallest_window) {
   prepare(1);
   tell(0, {.window_bytes = 4096});
   start();
@@ -76,7 +76,7 @@ TEST_F(Windows, take_data__the_message_arrives_through_the_smallest_window) {
   EXPECT_TRUE(place_ == data_);
 }
 
-TEST_F(Windows, take_data__nothing_goes_beyond_a_limit_and_the_rest_when_it_is_raised) {
+TEST_F(CreditWindows, take_data__nothing_goes_beyond_a_limit_until_it_is_raised) {
   prepare(1);
   const std::uint64_t position = pair_.b().arrivals(0).position;
   tell(0, {.window_bytes = 16 * KiB, .limit = position + 64 * KiB});
@@ -88,7 +88,7 @@ TEST_F(Windows, take_data__nothing_goes_beyond_a_limit_and_the_rest_when_it_is_r
   EXPECT_TRUE(place_ == data_);
 }
 
-TEST_F(Windows, take_data__of_a_receiver_that_lets_nothing_go_a_segment_a_second_goes_all_the_same) {
+TEST_F(CreditWindows, take_data__a_segment_a_second_goes_though_credit_is_nothing) {
   for (const Credit& nothing : {Credit{.window_bytes = 0}, Credit{.window_bytes = 100}, Credit{.limit = 0}}) {
     SCOPED_TRACE(nothing.window_bytes);
     Pair pair;
@@ -116,13 +116,13 @@ TEST_F(Windows, take_data__of_a_receiver_that_lets_nothing_go_a_segment_a_second
   }
 }
 
-TEST_F(Windows, take_control__passes_a_window_of_nothing) {
+TEST_F(CreditWindows, take_control__passes_a_window_of_nothing) {
   prepare(1);
   tell(0, {.window_bytes = 0, .limit = 0});
   EXPECT_TRUE(pair_.open().out.opened());
 }
 
-TEST_F(Windows, arrivals__are_the_bytes_that_the_lane_took__and_what_waits_behind_the_last_segment) {
+TEST_F(CreditWindows, arrivals__count_the_bytes_of_the_lane_and_what_waits) {
   prepare(1);
   const std::uint64_t before = pair_.b().arrivals(0).position;
   EXPECT_EQ(pair_.b().arrivals(0).waiting_kib, 0u);
@@ -140,7 +140,7 @@ TEST_F(Windows, arrivals__are_the_bytes_that_the_lane_took__and_what_waits_behin
   EXPECT_EQ(pair_.b().arrivals(7).position, 0u) << "of no lane";
 }
 
-TEST_F(Windows, arrivals__count_segments_and_no_control_frames) {
+TEST_F(CreditWindows, arrivals__count_segments_and_no_control_frames) {
   prepare(2);
   const SessionProtocol::Arrivals before = pair_.b().arrivals(0);
   EXPECT_GT(before.position, 0u) << "OPEN came by the lane";
@@ -156,7 +156,7 @@ TEST_F(Windows, arrivals__count_segments_and_no_control_frames) {
   EXPECT_GT(pair_.a().arrivals(0).position, 0u);
 }
 
-TEST_F(Windows, tell_window__goes_again_when_it_was_lost_with_its_lane) {
+TEST_F(CreditWindows, announce_window__goes_again_when_it_was_lost_with_its_lane) {
   prepare(2);
   for (const LaneId other : {0, 1}) pair_.b().set_blocked(other, other != 0);
   pair_.b().announce_window(1, {.window_bytes = 0});
@@ -170,7 +170,7 @@ TEST_F(Windows, tell_window__goes_again_when_it_was_lost_with_its_lane) {
   EXPECT_EQ(segment_bytes_written(), 0u);
 }
 
-TEST_F(Windows, tell_window__of_two_statements_that_come_in_the_wrong_order_the_later_stands) {
+TEST_F(CreditWindows, announce_window__the_later_of_two_statements_stands) {
   prepare(2);
   for (const LaneId other : {0, 1}) pair_.b().set_blocked(other, other != 0);
   pair_.b().announce_window(1, {.window_bytes = 0});
@@ -186,7 +186,7 @@ TEST_F(Windows, tell_window__of_two_statements_that_come_in_the_wrong_order_the_
   EXPECT_GT(segment_bytes_written(), 0u);
 }
 
-TEST_F(Windows, take_data__a_lane_that_waits_for_its_turn_keeps_nothing_from_the_other) {
+TEST_F(CreditWindows, take_data__a_lane_that_waits_for_its_turn_delays_no_other) {
   prepare(2);
   pair_.teach(End::a, 0, Rate::from_megabits(1000));
   pair_.teach(End::a, 1, Rate::from_megabits(100));
@@ -198,7 +198,7 @@ TEST_F(Windows, take_data__a_lane_that_waits_for_its_turn_keeps_nothing_from_the
   EXPECT_TRUE(place_ == data_) << "though the first would be faster";
 }
 
-TEST_F(Windows, on_window__of_a_lane_that_is_not_here_says_nothing) {
+TEST_F(CreditWindows, on_window__of_a_lane_that_is_not_here_says_nothing) {
   prepare(1);
   pair_.b().announce_window(9, {.window_bytes = 0});
   pair_.run();
@@ -207,7 +207,7 @@ TEST_F(Windows, on_window__of_a_lane_that_is_not_here_says_nothing) {
   EXPECT_TRUE(place_ == data_);
 }
 
-TEST_F(Windows, add_lane__the_first_credit_stands_before_the_receiver_says_anything) {
+TEST_F(CreditWindows, add_lane__the_first_credit_stands_before_any_announcement) {
   prepare(1);
   pair_.a().set_blocked(0, true);
   pair_.a().add_lane(1, 1, 1, false, {.window_bytes = 0});

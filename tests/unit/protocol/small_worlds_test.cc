@@ -178,7 +178,7 @@ TEST(SmallWorlds, search__no_stream_waits_for_another) {
   search({{Priority::normal, {kLongs[0], kShorts}}, {Priority::normal, {kLongs[1]}}}, 100'000);
 }
 
-TEST(SmallWorlds, search__nor_does_one_of_another_class) {
+TEST(SmallWorlds, search__no_stream_waits_for_one_of_another_priority) {
   search({{Priority::bulk, {kLongs[0]}}, {Priority::urgent, {kLongs[1]}}}, 100'000);
 }
 

@@ -39,7 +39,7 @@ TEST(Striper, segment_bytes__whole_lines_within_the_bounds) {
   EXPECT_EQ(segment_bytes(LaneView{}) % 128, 0u);
 }
 
-TEST(Striper, outstanding_bytes_max__where_urgent_streams_overtake_lanes_hold_less_in_shorter_segments) {
+TEST(Striper, outstanding_bytes_max__is_less_where_urgent_streams_overtake) {
   LaneView urgent = lane(2000);
   urgent.holds_less = true;
   EXPECT_EQ(outstanding_bytes_max(lane(2000)), 375'000u) << "1.5 ms";
@@ -48,7 +48,7 @@ TEST(Striper, outstanding_bytes_max__where_urgent_streams_overtake_lanes_hold_le
   EXPECT_EQ(segment_bytes(urgent), 50'000u / 128 * 128);
 }
 
-TEST(Striper, outstanding_bytes_max__stays_within_the_window__and_segments_are_half_of_it) {
+TEST(Striper, outstanding_bytes_max__stays_within_the_window) {
   for (const bool known : {true, false}) {
     LaneView bound = lane(2000);
     bound.rate_known = known;
@@ -67,7 +67,7 @@ TEST(Striper, outstanding_bytes_max__stays_within_the_window__and_segments_are_h
   }
 }
 
-TEST(Striper, segment_bytes__a_message_of_one_segment_is_shared_by_the_lanes) {
+TEST(Striper, segment_bytes__a_message_of_one_segment_is_shared_by_lanes) {
   std::vector<LaneView> lanes{lane(2000), lane(2000)};
   const auto bytes = [&](std::size_t which, std::uint64_t waiting) {
     return segment_bytes(lanes[which], others_of(lanes, which, waiting), waiting);
@@ -83,7 +83,7 @@ TEST(Striper, segment_bytes__a_message_of_one_segment_is_shared_by_the_lanes) {
   EXPECT_EQ(bytes(1, 128 * KiB), 32 * KiB);
 }
 
-TEST(Striper, rest_before_look__half_of_what_it_takes_to_be_worth_refilling) {
+TEST(Striper, pause_before_poll__half_the_time_until_refilling_is_worth_it) {
   for (double megabits = 1; megabits < 1e6; megabits *= 1.3) {
     LaneView full = lane(megabits);
     full.outstanding_bytes = outstanding_bytes_max(full);
@@ -124,7 +124,7 @@ TEST(Striper, finishes_in_time__alone_or_unmeasured_a_lane_takes_all) {
   EXPECT_TRUE(finishes_in_time(LaneView{}, others, 64 * KiB, 64 * KiB));
 }
 
-TEST(Striper, finishes_in_time__a_slow_lane_leaves_the_tail_to_the_fast_one) {
+TEST(Striper, finishes_in_time__a_slow_lane_leaves_the_tail_to_a_fast_one) {
   const std::vector<LaneView> lanes{lane(1000), lane(10)};
   EXPECT_TRUE(takes(lanes, 1, 100 * MiB));
   EXPECT_FALSE(takes(lanes, 1, 256 * KiB));

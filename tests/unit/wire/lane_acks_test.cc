@@ -9,9 +9,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // A connection as its kernel tells of it, looked at every 10 ms.
-class Heard : public testing::Test {
+class LaneAcksTest : public testing::Test {
  protected:
-  Heard() { info_.tcpi_rto = 200'000; }
+  LaneAcksTest() { info_.tcpi_rto = 200'000; }
 
   AckStatus poll() {
     info_.tcpi_last_ack_recv = info_.tcpi_last_data_recv = std::uint32_t((now_ - heard_at_) / 1ms);
@@ -51,9 +51,9 @@ class Heard : public testing::Test {
   LaneAcks acks_;
 };
 
-TEST_F(Heard, who_owes_nothing_is_not_silent) { EXPECT_FALSE(silent_within(1h)); }
+TEST_F(LaneAcksTest, a_lane_that_owes_nothing_is_not_silent) { EXPECT_FALSE(silent_within(1h)); }
 
-TEST_F(Heard, a_lane_with_several_packets_out_is_silent_after_300_ms__if_one_was_sent_again) {
+TEST_F(LaneAcksTest, several_packets_are_silent_after_300_ms_and_one_sent_again) {
   send(3);
   EXPECT_FALSE(silent_within(210ms));
   time_out();
@@ -61,7 +61,7 @@ TEST_F(Heard, a_lane_with_several_packets_out_is_silent_after_300_ms__if_one_was
 }
 
 // A packet, and what is sent again in its place, is lost by chance now and then: three in a row are.
-TEST_F(Heard, a_packet_alone_is_silent_when_four_in_a_row_are_unanswered) {
+TEST_F(LaneAcksTest, a_packet_alone_is_silent_when_four_in_a_row_are_unanswered) {
   send(1);
   EXPECT_FALSE(silent_within(200ms));
   send_again();  // a tail loss probe
@@ -72,7 +72,7 @@ TEST_F(Heard, a_packet_alone_is_silent_when_four_in_a_row_are_unanswered) {
   EXPECT_EQ(silent_within(1s), 0ms);
 }
 
-TEST_F(Heard, what_was_known_to_be_lost_before_the_last_answer_does_not_count) {
+TEST_F(LaneAcksTest, packets_lost_before_the_last_answer_do_not_count) {
   send(9);
   poll();
   info_.tcpi_sacked = 6, info_.tcpi_lost = 3;
@@ -83,7 +83,7 @@ TEST_F(Heard, what_was_known_to_be_lost_before_the_last_answer_does_not_count) {
   EXPECT_FALSE(silent_within(300ms)) << "two packets are unanswered";
 }
 
-TEST_F(Heard, an_answer_makes_all_that_was_sent_before_count_no_more) {
+TEST_F(LaneAcksTest, an_answer_makes_all_that_was_sent_before_count_no_more) {
   send(9);
   EXPECT_FALSE(silent_within(290ms));
   heard_at_ = now_;
@@ -93,7 +93,7 @@ TEST_F(Heard, an_answer_makes_all_that_was_sent_before_count_no_more) {
   EXPECT_FALSE(silent_within(2s));
 }
 
-TEST_F(Heard, the_retransmission_timeout_counts_as_it_was_before_it_was_doubled) {
+TEST_F(LaneAcksTest, the_retransmission_timeout_counts_without_its_doubling) {
   info_.tcpi_rto = 400'000;
   send(9);
   EXPECT_FALSE(silent_within(400ms));
@@ -101,12 +101,12 @@ TEST_F(Heard, the_retransmission_timeout_counts_as_it_was_before_it_was_doubled)
   EXPECT_EQ(silent_within(2s), 200ms);
 }
 
-TEST_F(Heard, what_our_host_never_sends_again_is_waited_for_a_second) {
+TEST_F(LaneAcksTest, what_our_host_never_sends_again_is_waited_for_a_second) {
   send(9);
   EXPECT_EQ(silent_within(3s), 1s);
 }
 
-TEST_F(Heard, a_lane_is_late_after_100_ms_and_two_round_trips) {
+TEST_F(LaneAcksTest, a_lane_is_late_after_100_ms_and_two_round_trips) {
   send(1);
   poll();
   now_ += 90ms;
@@ -120,7 +120,7 @@ TEST_F(Heard, a_lane_is_late_after_100_ms_and_two_round_trips) {
 }
 
 // Stopped for two seconds, we find a connection of which the kernel's word may be as old.
-TEST_F(Heard, a_look_that_comes_late_makes_no_lane_silent__the_next_one_does) {
+TEST_F(LaneAcksTest, a_late_poll_makes_no_lane_silent_and_the_next_one_does) {
   send(9);
   EXPECT_FALSE(silent_within(100ms));
   now_ += 2s;
@@ -130,7 +130,7 @@ TEST_F(Heard, a_look_that_comes_late_makes_no_lane_silent__the_next_one_does) {
   EXPECT_TRUE(poll().silent_since);
 }
 
-TEST_F(Heard, a_look_that_comes_late_says_nothing_where_the_kernel_was_answered_meanwhile) {
+TEST_F(LaneAcksTest, a_late_poll_finds_no_silence_where_an_answer_came_meanwhile) {
   send(9);
   EXPECT_FALSE(silent_within(100ms));
   time_out();
@@ -140,7 +140,7 @@ TEST_F(Heard, a_look_that_comes_late_says_nothing_where_the_kernel_was_answered_
 }
 
 // Who gets time to run now and then only.
-TEST_F(Heard, of_looks_that_all_come_late_the_second_counts) {
+TEST_F(LaneAcksTest, of_polls_that_all_come_late_the_second_counts) {
   send(9);
   poll();
   now_ += 1s;
@@ -150,7 +150,7 @@ TEST_F(Heard, of_looks_that_all_come_late_the_second_counts) {
   EXPECT_TRUE(poll().silent_since);
 }
 
-TEST_F(Heard, who_answers_is_not_silent__if_only_that_the_window_is_shut) {
+TEST_F(LaneAcksTest, a_peer_that_answers_with_a_shut_window_is_not_silent) {
   send(9);
   for (int i = 0; i < 100; ++i) {
     EXPECT_FALSE(silent_within(250ms));
@@ -160,7 +160,7 @@ TEST_F(Heard, who_answers_is_not_silent__if_only_that_the_window_is_shut) {
 }
 
 // A rail that carries one way only: the peer is heard, and sends again what our kernel acknowledges in vain.
-TEST_F(Heard, what_the_peer_sends_is_no_answer_to_what_it_owes) {
+TEST_F(LaneAcksTest, what_the_peer_sends_is_no_answer_to_what_it_owes) {
   send(3);
   for (int i = 0; i < 2; ++i) {
     EXPECT_FALSE(silent_within(100ms));
@@ -172,7 +172,7 @@ TEST_F(Heard, what_the_peer_sends_is_no_answer_to_what_it_owes) {
   EXPECT_EQ(silent_within(1s), 100ms);
 }
 
-TEST_F(Heard, what_arrived_out_of_order_is_an_answer__if_a_packet_with_data_tells_of_it) {
+TEST_F(LaneAcksTest, a_selective_acknowledgement_with_data_is_an_answer) {
   send(8);
   time_out();
   EXPECT_FALSE(silent_within(290ms));
@@ -183,7 +183,7 @@ TEST_F(Heard, what_arrived_out_of_order_is_an_answer__if_a_packet_with_data_tell
   EXPECT_EQ(silent_within(1s), 300ms);
 }
 
-TEST_F(Heard, of_a_keepalive_alone_three_must_be_unanswered) {
+TEST_F(LaneAcksTest, of_a_keepalive_alone_three_must_be_unanswered) {
   info_.tcpi_probes = 1;
   EXPECT_FALSE(silent_within(2s));
   EXPECT_TRUE(poll().owes_keepalive);
@@ -193,7 +193,7 @@ TEST_F(Heard, of_a_keepalive_alone_three_must_be_unanswered) {
   EXPECT_TRUE(silent_within(10ms));
 }
 
-TEST_F(Heard, of_the_probes_of_a_shut_window_one_that_comes_too_soon_after_another_may_be_ignored) {
+TEST_F(LaneAcksTest, a_window_probe_too_soon_after_another_may_be_ignored) {
   probe();
   EXPECT_FALSE(silent_within(10ms));
   EXPECT_FALSE(poll().owes_keepalive);
@@ -207,7 +207,7 @@ TEST_F(Heard, of_the_probes_of_a_shut_window_one_that_comes_too_soon_after_anoth
   EXPECT_FALSE(silent_within(1920ms));
 }
 
-TEST_F(Heard, between_two_probes_of_a_shut_window_the_kernel_is_to_ask_again) {
+TEST_F(LaneAcksTest, between_two_window_probes_the_kernel_is_to_ask_again) {
   EXPECT_FALSE(poll().asks_later);
   probe();
   EXPECT_FALSE(poll().asks_later) << "it asks";
@@ -217,7 +217,7 @@ TEST_F(Heard, between_two_probes_of_a_shut_window_the_kernel_is_to_ask_again) {
   EXPECT_FALSE(poll().asks_later);
 }
 
-TEST_F(Heard, two_probes_in_a_row_are_not_ignored) {
+TEST_F(LaneAcksTest, two_probes_in_a_row_are_not_ignored) {
   info_.tcpi_rto = 240'000;
   probe();
   EXPECT_FALSE(silent_within(10ms));
@@ -231,14 +231,14 @@ TEST_F(Heard, two_probes_in_a_row_are_not_ignored) {
   EXPECT_EQ(poll().silent_since, asked_at) << "it is silent from the first one on";
 }
 
-TEST_F(Heard, a_probe_that_comes_late_enough_is_not_ignored) {
+TEST_F(LaneAcksTest, a_probe_that_comes_late_enough_is_not_ignored) {
   info_.tcpi_backoff = 2;  // sent 800 ms after the last
   probe();
   EXPECT_EQ(silent_within(2s), 1s);
 }
 
 // Probes of a shut window begin after 200 ms all the same: the fourth comes 1.6 s after the third.
-TEST_F(Heard, where_the_route_lowers_the_least_rto_late_probes_are_not_taken_for_early_ones) {
+TEST_F(LaneAcksTest, a_lowered_least_rto_makes_no_late_probe_an_early_one) {
   info_.tcpi_rto = 5'000;
   info_.tcpi_backoff = 3;
   probe();

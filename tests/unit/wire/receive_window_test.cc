@@ -66,7 +66,7 @@ class ReceiveWindowTest : public testing::Test {
   std::uint64_t received_ = 0;
 };
 
-TEST_F(ReceiveWindowTest, bound__holds_once_the_sender_has_used_what_it_was_allowed_before) {
+TEST_F(ReceiveWindowTest, bound__holds_once_the_former_allowance_is_used_up) {
   const std::uint64_t before = allowed();
   EXPECT_GT(before, 3 * kBound);
   EXPECT_FALSE(bound(kBound)) << "the kernel takes nothing back";

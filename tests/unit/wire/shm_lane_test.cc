@@ -47,7 +47,7 @@ class ShmLaneTest : public ::testing::Test {
   CountingHandler a, b;
 };
 
-TEST_F(ShmLaneTest, LargePayloadIsFetchedAndSmallIsNot) {
+TEST_F(ShmLaneTest, a_large_payload_is_fetched_and_a_small_one_is_not) {
   ShmPair pair({.one_copy = shm::OneCopy::always});
   EXPECT_LE(pair.far->stats().read_calls, 1u) << "the proof";
   carry(*pair.near, a, *pair.far, b, {256 * KiB, 256 * KiB, 8, 16 * KiB});
@@ -55,13 +55,13 @@ TEST_F(ShmLaneTest, LargePayloadIsFetchedAndSmallIsNot) {
   EXPECT_EQ(pair.far->stats().bytes_received, 512 * KiB + 8 + 16 * KiB);
 }
 
-TEST_F(ShmLaneTest, CopyingLanesFetchNothing) {
+TEST_F(ShmLaneTest, a_copying_lane_fetches_nothing) {
   ShmPair pair({.one_copy = shm::OneCopy::never});
   carry(*pair.near, a, *pair.far, b, {1 * MiB, 256 * KiB, 8});
   EXPECT_EQ(pair.far->stats().read_calls, 0u);
 }
 
-TEST_F(ShmLaneTest, PollersMakeNoSystemCallPerMessage) {
+TEST_F(ShmLaneTest, pollers_make_no_system_call_per_message) {
   ShmPair pair({.one_copy = shm::OneCopy::always});
   for (int i = 0; i < 100; ++i) {
     carry(*pair.near, a, *pair.far, b, {8});
@@ -70,7 +70,7 @@ TEST_F(ShmLaneTest, PollersMakeNoSystemCallPerMessage) {
   EXPECT_LE(pair.near->stats().read_calls + pair.near->stats().write_calls, 1u);
 }
 
-TEST_F(ShmLaneTest, ASleeperIsWokenOncePerSleep) {
+TEST_F(ShmLaneTest, a_sleeper_is_woken_once_per_sleep) {
   ShmPair pair({.one_copy = shm::OneCopy::always});
   ASSERT_EQ(pair.far->prepare_to_wait(false), POLLIN);
   EXPECT_FALSE(awake(*pair.far));
@@ -87,7 +87,7 @@ TEST_F(ShmLaneTest, ASleeperIsWokenOncePerSleep) {
   EXPECT_EQ(pair.far->prepare_to_wait(false), POLLIN);
 }
 
-TEST_F(ShmLaneTest, AStuckWriterIsWokenByRoom) {
+TEST_F(ShmLaneTest, a_stuck_writer_is_woken_by_room) {
   for (const auto one_copy : {shm::OneCopy::always, shm::OneCopy::never}) {
     ShmPair pair({.one_copy = one_copy});
     a.to_send = std::deque<std::size_t>(64, 256 * KiB);
@@ -101,7 +101,7 @@ TEST_F(ShmLaneTest, AStuckWriterIsWokenByRoom) {
   }
 }
 
-TEST_F(ShmLaneTest, TheEndWakes) {
+TEST_F(ShmLaneTest, the_end_wakes_a_sleeper) {
   ShmPair pair({.one_copy = shm::OneCopy::always});
   ASSERT_EQ(pair.far->prepare_to_wait(false), POLLIN);
   ASSERT_TRUE(pair.near->finish_writing().ok());
@@ -140,7 +140,7 @@ class OnePlace final : public LaneHandler {
 
 // Pages that a process may not read are readable all the same on the processors we have; for others' reads they are
 // not.
-TEST_F(ShmLaneTest, WhatThePeerCannotReadIsCopiedForIt) {
+TEST_F(ShmLaneTest, what_the_peer_cannot_read_is_copied_for_it) {
   constexpr std::size_t kBytes = 256 * KiB;
   void* const pages = ::mmap(nullptr, kBytes, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
@@ -167,7 +167,7 @@ TEST_F(ShmLaneTest, WhatThePeerCannotReadIsCopiedForIt) {
   ::munmap(pages, kBytes);
 }
 
-TEST_F(ShmLaneTest, WhoHasFinishedStillCopies) {
+TEST_F(ShmLaneTest, a_lane_that_finished_writing_still_copies) {
   constexpr std::size_t kBytes = 64 * KiB;
   void* const pages = ::mmap(nullptr, kBytes, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
@@ -188,7 +188,7 @@ TEST_F(ShmLaneTest, WhoHasFinishedStillCopies) {
   ::munmap(pages, kBytes);
 }
 
-TEST_F(ShmLaneTest, APeerThatWritesNonsenseLosesTheLane) {
+TEST_F(ShmLaneTest, a_peer_that_writes_nonsense_loses_the_lane) {
   const auto expect_malformed = [&](const std::function<void(ShmPair&)>& lie, bool reading) {
     ShmPair pair({.one_copy = shm::OneCopy::always});
     a = {};
@@ -208,7 +208,7 @@ TEST_F(ShmLaneTest, APeerThatWritesNonsenseLosesTheLane) {
   expect_malformed([](ShmPair& pair) { pair.spy.direction(0).fetched = 2; }, false);
 }
 
-TEST_F(ShmLaneTest, AnAddressThatIsNoneLosesTheLane) {
+TEST_F(ShmLaneTest, an_invalid_address_loses_the_lane) {
   ShmPair pair({.one_copy = shm::OneCopy::always});
   a.to_send = {256 * KiB};
   ASSERT_TRUE(pair.near->write(a).ok());
@@ -218,7 +218,7 @@ TEST_F(ShmLaneTest, AnAddressThatIsNoneLosesTheLane) {
   EXPECT_EQ(pair.far->read(b, 4 * MiB).status().system_errno(), EFAULT);
 }
 
-TEST_F(ShmLaneTest, OnlySealedObjectsOfTheRightSizeAreMapped) {
+TEST_F(ShmLaneTest, only_sealed_objects_of_the_right_size_are_mapped) {
   auto good = shm::SharedObject::make();
   ASSERT_TRUE(good.ok());
   EXPECT_TRUE(shm::SharedObject::adopt(OwnedFd(::dup(good->fd()))).ok());
@@ -232,7 +232,7 @@ TEST_F(ShmLaneTest, OnlySealedObjectsOfTheRightSizeAreMapped) {
 }
 
 // A child dials us, passes its object, offers payload, and is killed when we have read a part.
-TEST_F(ShmLaneTest, APeerKilledInsideAFrameIsSeenAtOnce) {
+TEST_F(ShmLaneTest, a_peer_killed_inside_a_frame_is_seen_at_once) {
   const std::string name = "railweave-test-" + std::to_string(::getpid());
   auto listener = listen_abstract(name);
   ASSERT_TRUE(listener.ok()) << listener.status().message();

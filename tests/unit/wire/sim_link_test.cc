@@ -117,7 +117,7 @@ TEST(SimLink, what_is_under_transmission_is_as_fast_as_the_link_is_now) {
   EXPECT_EQ(talk.at_b.arrived, 20u);
 }
 
-TEST(SimLink, cut_tells_both_ends_after_what_had_arrived) {
+TEST(SimLink, cut__ends_both_lanes_after_what_had_arrived) {
   SimNetwork net(5);
   SimLink& link = net.add_link(steady(1000));
   Talk talk(net, link), late(net, link);
@@ -151,7 +151,7 @@ TEST(SimLink, a_lane_made_on_a_cut_link_is_lost_from_the_start) {
   EXPECT_EQ(talk.lost_b.code(), Code::remote);
 }
 
-TEST(SimLink, silence_holds_everything_and_tells_nobody) {
+TEST(SimLink, silence__holds_everything_and_ends_no_lane) {
   SimNetwork net(7);
   SimLink& link = net.add_link(steady(1000));
   Talk talk(net, link);
@@ -211,7 +211,7 @@ TEST(SimLink, of_two_links_either_stops_a_lane) {
   EXPECT_FALSE(talk.lost_b.ok());
 }
 
-TEST(SimLink, an_idle_lane_hears_that_its_peer_is_there_by_probes) {
+TEST(SimLink, an_idle_lane_learns_by_probes_that_its_peer_is_there) {
   SimNetwork net(1);
   SimLink& link = net.add_link(steady(1000));
   Talk talk(net, link);

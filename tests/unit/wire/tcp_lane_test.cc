@@ -64,7 +64,7 @@ TEST_F(TcpLaneTest, a_small_frame_costs_one_call_at_each_end) {
 }
 
 // The kernel's copy into memory that is not there is an error, ours a signal.
-class HalfOfMemory : public TcpLaneTest {
+class TcpLaneTarget : public TcpLaneTest {
  protected:
   enum class End { read, failed, faulted };
 
@@ -89,8 +89,10 @@ class HalfOfMemory : public TcpLaneTest {
   }
 };
 
-TEST_F(HalfOfMemory, the_kernel_writes_to_a_target) { EXPECT_EQ(read_there(false), End::failed); }
-TEST_F(HalfOfMemory, the_kernel_never_writes_to_what_is_watched) { EXPECT_EQ(read_there(true), End::faulted); }
+TEST_F(TcpLaneTarget, the_kernel_writes_to_a_target) { EXPECT_EQ(read_there(false), End::failed); }
+TEST_F(TcpLaneTarget, the_kernel_never_writes_to_what_is_read_while_landing) {
+  EXPECT_EQ(read_there(true), End::faulted);
+}
 
 TEST_F(TcpLaneTest, many_small_frames_share_calls) {
   out.to_send.assign(160, 16);
@@ -142,7 +144,7 @@ TEST_F(TcpLaneTest, a_reset_comes_after_what_the_kernel_held) {
     EXPECT_NE(why.message().find(part), std::string::npos) << why.message();
 }
 
-TEST_F(TcpLaneTest, a_reset_met_by_write_is_told_by_read_with_its_cause) {
+TEST_F(TcpLaneTest, a_reset_met_by_write_is_returned_by_read_with_its_cause) {
   out.to_send.assign(5, 1000);
   write_all();
   CountingHandler back;
@@ -181,7 +183,7 @@ TEST_F(TcpLaneTest, min_rtt_and_rate_come_from_the_kernel) {
 }
 
 // Its kernel ignores one of the first probes: two within half a second.
-TEST_F(TcpLaneTest, who_takes_nothing_is_not_silent) {
+TEST_F(TcpLaneTest, a_peer_that_takes_nothing_is_not_silent) {
   using namespace std::chrono_literals;
   out.to_send.assign(8, 4 * MiB);
   const auto sample_for = [&](Nanos time, auto&& see) {

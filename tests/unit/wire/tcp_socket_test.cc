@@ -47,7 +47,7 @@ TEST(TcpSocket, options_reach_both_ends) {
 
 // The kernel gives up an interval after the last probe: one that goes out when the outage is over must be among them,
 // however the outage falls between the probes.
-TEST(TcpSocket, keepalive_outlasts_every_outage_shorter_than_the_peer_timeout) {
+TEST(TcpSocket, keepalive_outlasts_outages_shorter_than_the_peer_timeout) {
   using namespace std::chrono_literals;
   for (const Nanos timeout : {Nanos(2s), Nanos(2500ms), Nanos(9s), Nanos(9999ms), Nanos(10s), Nanos(11s), Nanos(15s),
                               Nanos(25s), Nanos(3600s)}) {
@@ -110,7 +110,7 @@ TEST(TcpSocket, ports_of_a_range_are_used_up_in_order) {
   EXPECT_NE(none.status().message().find(std::to_string(range.last)), std::string::npos);
 }
 
-TEST(TcpSocket, nobody_waits) {
+TEST(TcpSocket, accept_from__does_not_wait_where_nobody_dialled) {
   auto listening = listen_at(loopback_address(), PortRange{}, {});
   ASSERT_TRUE(listening.ok());
   auto accepted = accept_from(listening->fd.get());
@@ -118,7 +118,7 @@ TEST(TcpSocket, nobody_waits) {
   EXPECT_FALSE(accepted->fd);
 }
 
-TEST(TcpSocket, refused_dial_is_told_by_address) {
+TEST(TcpSocket, a_refused_dial_is_named_by_its_address) {
   const SocketAddress gone = listen_at(loopback_address(), PortRange{}, {})->address;
   auto dialled = dial({loopback_address(), "lo", gone, {}});
   Status why = dialled.status();
@@ -158,7 +158,7 @@ std::string interface_of(int fd) {
   return name;
 }
 
-TEST(TcpSocket, a_dialled_socket_keeps_to_its_rails_interface_unless_the_peer_is_this_host) {
+TEST(TcpSocket, a_dialled_socket_keeps_to_its_interface_except_on_this_host) {
   OwnedFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::setsockopt(probe.get(), SOL_SOCKET, SO_BINDTODEVICE, "lo", 2) != 0)
     GTEST_SKIP() << "this kernel does not let us choose an interface";
@@ -221,7 +221,7 @@ TEST(TcpSocket, a_peer_that_reset_has_closed) {
 }
 
 // Its backlog is full: the kernel drops what asks for a connection, and the SYN is sent again after a second.
-TEST(TcpSocket, a_syn_that_was_lost_is_told) {
+TEST(TcpSocket, has_sent_again__a_syn_that_was_lost_is_noticed) {
   auto full = listen_at(loopback_address(), PortRange{}, {});
   ASSERT_TRUE(full.ok());
   ASSERT_EQ(::listen(full->fd.get(), 0), 0);

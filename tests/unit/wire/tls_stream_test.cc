@@ -235,7 +235,7 @@ TEST_F(TlsStreamTest, keys_change_on_the_way) {
   }
 }
 
-TEST_F(TlsStreamTest, the_peers_end_is_told_behind_all_it_said_and_we_may_go_on) {
+TEST_F(TlsStreamTest, the_peers_end_comes_behind_its_data_and_we_may_go_on) {
   connect();
   ASSERT_TRUE(shake_hands());
   ASSERT_EQ(client.send(pattern(100)), 100);

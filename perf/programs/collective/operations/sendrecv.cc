@@ -2,7 +2,7 @@
 
 namespace railweave::perf::collective {
 
-// Everybody sends to the next rank and receives from the one before.
+// Every rank sends to the next rank and receives from the previous one.
 const Operation& sendrecv() {
   static constexpr Operation kOperation{
       .program = "sendrecv_perf",

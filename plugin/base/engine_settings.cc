@@ -1,4 +1,5 @@
-#include "base/config_table.h"
+#include "base/config_section.h"
+#include "base/config_setting.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -13,12 +14,8 @@ namespace {
 
 constexpr std::size_t kInterfaceNameBytesMax = 15;   // IFNAMSIZ less its zero
 constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its zero
-constexpr std::size_t kAlgorithmsBytesMax = 200;
-constexpr std::size_t kScheduleBytesMax = 40;
-constexpr std::size_t kPathBytesMax = 4095;    // PATH_MAX less its zero
-constexpr std::size_t kStatsDirBytesMax = 75;  // sun_path holds 107, a slash and the socket's name up to 32
-
-bool is_graphic(char c) { return c > ' ' && c < 0x7F; }
+constexpr std::size_t kPathBytesMax = 4095;          // PATH_MAX less its zero
+constexpr std::size_t kStatsDirBytesMax = 75;        // sun_path holds 107, a slash and the socket's name up to 32
 
 bool parse_rails(std::string_view text, Config& config) {
   config.rails.clear();
@@ -27,7 +24,7 @@ bool parse_rails(std::string_view text, Config& config) {
     const std::size_t comma = std::min(text.find(',', from), text.size());
     const std::string_view name = text.substr(from, comma - from);
     const bool fits = !name.empty() && name.size() <= kInterfaceNameBytesMax;
-    if (!fits || !std::ranges::all_of(name, is_graphic) || name.find('/') != name.npos) return false;
+    if (!fits || !std::ranges::all_of(name, is_graphic_ascii) || name.find('/') != name.npos) return false;
     if (std::ranges::find(config.rails, name) != config.rails.end()) return false;
     config.rails.emplace_back(name);
     from = comma + 1;
@@ -80,18 +77,7 @@ bool parse_ports(std::string_view text, Config& config) {
 
 bool parse_congestion(std::string_view text, Config& config) {
   config.congestion_control = text;
-  return text.size() <= kCongestionNameBytesMax && std::ranges::all_of(text, is_graphic);
-}
-
-bool parse_algorithms(std::string_view text, Config& config) {
-  config.algorithms = text;
-  return text.size() <= kAlgorithmsBytesMax && std::ranges::all_of(text, is_graphic);
-}
-
-// What it means is collectives/scheduler/window.h's.
-bool parse_schedule(std::string_view text, Config& config) {
-  config.schedule = text;
-  return !text.empty() && text.size() <= kScheduleBytesMax && std::ranges::all_of(text, is_graphic);
+  return text.size() <= kCongestionNameBytesMax && std::ranges::all_of(text, is_graphic_ascii);
 }
 
 bool parse_stats_dir(std::string_view text, Config& config) {
@@ -209,33 +195,6 @@ constexpr Setting kSettings[] = {
      .form = "a name of at most 15 characters, such as cubic",
      .parse_text = parse_congestion,
      .text_of = [](const Config& c) { return c.congestion_control; }},
-    {.name = "RAILWEAVE_ALGO",
-     .kind = ValueKind::text,
-     .default_meaning = "by what was measured",
-     .help =
-         "Algorithms of collective operations, e.g. `ring`, or `all_reduce=direct,broadcast=chain`. Rank 0's counts. "
-         "Checked by whoever runs them: the torch backend and the perf programs, not the NCCL plugin.",
-     .form = "names of algorithms without spaces, at most 200 characters",
-     .parse_text = parse_algorithms,
-     .text_of = [](const Config& c) { return c.algorithms; }},
-    {.name = "RAILWEAVE_SCHEDULE",
-     .default_meaning = "",
-     .help = "How many collective operations of a process may move bytes at once: all (`off`), a number of them "
-             "(`window:2`), or "
-             "as many as have so many bytes (`window:64M`); `auto` tries and keeps what is shortest. Of a group rank "
-             "0's counts. "
-             "Checked as `RAILWEAVE_ALGO` is.",
-     .form = "off, auto, window:N or window:BYTES",
-     .parse_text = parse_schedule,
-     .text_of = [](const Config& c) { return c.schedule; }},
-    {.name = "RAILWEAVE_TRACE",
-     .default_meaning = "",
-     .help = "Of the Python package: the file to write a trace of the whole process to (`docs/guide/trace.md`), with "
-             "`%r` for the rank. "
-             "Empty: none.",
-     .form = "a path, or nothing",
-     .parse_text = [](std::string_view text, Config& c) { return c.trace = text, true; },
-     .text_of = [](const Config& c) { return c.trace; }},
     {.name = "RAILWEAVE_TRAFFIC_CLASS",
      .kind = ValueKind::integer,
      .default_meaning = "what NCCL asks for, else 0",
@@ -320,33 +279,12 @@ constexpr Setting kSettings[] = {
 
 }  // namespace
 
-std::span<const Setting> config_table() { return kSettings; }
-
-bool parse_setting(const Setting& setting, std::string_view text, Config& config) {
-  if (setting.kind == ValueKind::text) return setting.parse_text(text, config);
-  const auto number = parse_number(setting.kind, text);
-  if (!number || *number < setting.min || *number > setting.max) return false;
-  setting.set_number(*number, config);
-  return true;
-}
-
-std::string value_text(const Setting& setting, const Config& config) {
-  if (setting.kind == ValueKind::text) return setting.text_of(config);
-  return number_text(setting.kind, setting.number_of(config));
-}
-
-std::string expected_form(const Setting& setting) {
-  const auto bounds = [&](std::string_view what) {
-    return fmt::format("{} from {} to {}", what, number_text(setting.kind, setting.min),
-                       number_text(setting.kind, setting.max));
-  };
-  switch (setting.kind) {
-    case ValueKind::integer: return bounds("an integer");
-    case ValueKind::size: return bounds("a size in bytes, or with KiB, MiB or GiB,");
-    case ValueKind::seconds: return bounds("a number of seconds");
-    case ValueKind::text: break;
-  }
-  return std::string(setting.form);
+const ConfigSection& engine_section() {
+  static constexpr ConfigSection kSection{
+      .title = "Engine and NCCL plugin",
+      .about = "Read by every process that moves data: under NCCL, under torch, and in the perf programs.",
+      .settings = kSettings};
+  return kSection;
 }
 
 }  // namespace railweave

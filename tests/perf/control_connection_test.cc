@@ -1,4 +1,4 @@
-#include "common/rendezvous.h"
+#include "common/control_connection.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -12,20 +12,20 @@
 namespace railweave::perf {
 namespace {
 
-class RendezvousTest : public testing::Test {
+class ControlConnectionTest : public testing::Test {
  protected:
-  RendezvousTest() {
+  ControlConnectionTest() {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     raw_ = ends[1];
-    zero_ = std::make_unique<Rendezvous>(0, OwnedFd(ends[0]));
-    one_ = std::make_unique<Rendezvous>(1, OwnedFd(ends[1]));
+    zero_ = std::make_unique<ControlConnection>(0, OwnedFd(ends[0]));
+    one_ = std::make_unique<ControlConnection>(1, OwnedFd(ends[1]));
   }
   int raw_ = -1;  // the socket of one_, to speak nonsense on
-  std::unique_ptr<Rendezvous> zero_, one_;
+  std::unique_ptr<ControlConnection> zero_, one_;
 };
 
-TEST_F(RendezvousTest, messages_arrive_whole_and_in_order) {
+TEST_F(ControlConnectionTest, messages_arrive_whole_and_in_order) {
   const std::string large(1 << 20, 'x');
   std::thread other([&] {
     EXPECT_TRUE(one_->send("first").ok());
@@ -39,7 +39,7 @@ TEST_F(RendezvousTest, messages_arrive_whole_and_in_order) {
   EXPECT_FALSE(zero_->try_receive().value().has_value());
 }
 
-TEST_F(RendezvousTest, exchange_and_barrier_meet) {
+TEST_F(ControlConnectionTest, exchange_and_barrier_meet) {
   std::thread other([&] {
     EXPECT_EQ(one_->exchange("one").value(), "zero");
     EXPECT_TRUE(one_->barrier().ok());
@@ -49,7 +49,7 @@ TEST_F(RendezvousTest, exchange_and_barrier_meet) {
   other.join();
 }
 
-TEST_F(RendezvousTest, a_rank_that_left_is_an_error_after_what_it_said) {
+TEST_F(ControlConnectionTest, a_rank_that_left_is_an_error_after_what_it_said) {
   EXPECT_TRUE(one_->send("last word").ok());
   one_.reset();
   EXPECT_EQ(zero_->receive().value(), "last word");
@@ -57,7 +57,7 @@ TEST_F(RendezvousTest, a_rank_that_left_is_an_error_after_what_it_said) {
   EXPECT_EQ(zero_->try_receive().status().code(), Code::remote);
 }
 
-TEST_F(RendezvousTest, a_look_tells_that_the_other_has_gone__and_takes_no_message) {
+TEST_F(ControlConnectionTest, poll__reports_that_the_peer_has_gone_and_takes_no_message) {
   EXPECT_TRUE(zero_->poll().ok());
   EXPECT_TRUE(one_->send("last word").ok());
   EXPECT_TRUE(zero_->poll().ok());
@@ -66,11 +66,11 @@ TEST_F(RendezvousTest, a_look_tells_that_the_other_has_gone__and_takes_no_messag
   EXPECT_EQ(zero_->receive().value(), "last word");
 }
 
-TEST_F(RendezvousTest, silence_has_an_end) {
+TEST_F(ControlConnectionTest, silence_has_an_end) {
   EXPECT_EQ(zero_->receive(std::chrono::milliseconds(50)).status().code(), Code::timed_out);
 }
 
-TEST_F(RendezvousTest, a_stranger_is_told_from_a_rank) {
+TEST_F(ControlConnectionTest, receive__refuses_bytes_that_are_not_a_ranks) {
   const char http[] = "GET / HTTP/1.1\r\n\r\n";
   ASSERT_GT(::send(raw_, http, sizeof http, 0), 0);
   const auto heard = zero_->receive();
@@ -91,19 +91,19 @@ std::uint16_t free_port() {
 
 constexpr Nanos kShort = std::chrono::milliseconds(300);
 
-TEST(Meeting, ranks_of_one_program_meet) {
+TEST(ControlConnection, meet__connects_the_ranks_of_one_program) {
   const std::uint16_t port = free_port();
-  std::thread other([&] { EXPECT_TRUE(Rendezvous::meet(1, "127.0.0.1", port).ok()); });
-  const auto zero = Rendezvous::meet(0, "127.0.0.1", port);
+  std::thread other([&] { EXPECT_TRUE(ControlConnection::meet(1, "127.0.0.1", port).ok()); });
+  const auto zero = ControlConnection::meet(0, "127.0.0.1", port);
   other.join();
   EXPECT_TRUE(zero.ok()) << zero.status().message();
 }
 
-TEST(Meeting, ranks_with_different_ports_give_up_in_time_and_say_what_they_waited_for) {
+TEST(ControlConnection, meet__ranks_with_different_ports_time_out_and_name_them) {
   const TimePoint start = now();
   for (const int rank : {0, 1}) {
     const std::uint16_t port = free_port();
-    const auto met = Rendezvous::meet(rank, "127.0.0.1", port, kShort);
+    const auto met = ControlConnection::meet(rank, "127.0.0.1", port, kShort);
     ASSERT_FALSE(met.ok());
     EXPECT_EQ(met.status().code(), Code::timed_out);
     EXPECT_NE(met.status().message().find("127.0.0.1 port " + std::to_string(port)), std::string::npos);
@@ -112,23 +112,23 @@ TEST(Meeting, ranks_with_different_ports_give_up_in_time_and_say_what_they_waite
   EXPECT_LT(now() - start, std::chrono::seconds(3));
 }
 
-TEST(Meeting, two_of_the_same_rank_are_told_apart) {
+TEST(ControlConnection, meet__a_second_rank_of_the_same_number_is_refused) {
   const std::uint16_t port = free_port();
   std::thread stranger([&] {
     auto connected = connect_to("127.0.0.1", port, std::chrono::seconds(20));
     ASSERT_TRUE(connected.ok()) << connected.status().message();
-    Rendezvous same(0, std::move(*connected));
+    ControlConnection same(0, std::move(*connected));
     EXPECT_TRUE(same.send("rank 0 of perf_tests").ok());
     (void)same.receive();
   });
-  const auto met = Rendezvous::meet(0, "127.0.0.1", port);
+  const auto met = ControlConnection::meet(0, "127.0.0.1", port);
   stranger.join();
   ASSERT_FALSE(met.ok());
   EXPECT_NE(met.status().message().find("is 'rank 0 of perf_tests', expected 'rank 1 of "), std::string::npos)
       << met.status().message();
 }
 
-TEST(Meeting, silence_at_the_rendezvous_has_an_end) {
+TEST(ControlConnection, meet__a_silent_peer_times_out) {
   OwnedFd listener(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -137,7 +137,7 @@ TEST(Meeting, silence_at_the_rendezvous_has_an_end) {
   ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
   ASSERT_EQ(::listen(listener.get(), 1), 0);
   ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
-  EXPECT_EQ(Rendezvous::meet(1, "127.0.0.1", ntohs(address.sin_port), kShort).status().code(), Code::timed_out);
+  EXPECT_EQ(ControlConnection::meet(1, "127.0.0.1", ntohs(address.sin_port), kShort).status().code(), Code::timed_out);
 }
 
 }  // namespace

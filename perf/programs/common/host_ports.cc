@@ -1,4 +1,4 @@
-#include "common/meeting_places.h"
+#include "common/host_ports.h"
 
 #include <charconv>
 
@@ -7,12 +7,12 @@
 namespace railweave::perf {
 namespace {
 
-Result<RendezvousPlace> parse_place(std::string_view text) {
+Result<HostPort> parse_place(std::string_view text) {
   const Status not_a_place(Code::invalid_argument, Scope::request,
                            "found '" + std::string(text) + "', expected ADDRESS:PORT with a port from 1 to 65535");
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return not_a_place;
-  RendezvousPlace place{std::string(text.substr(0, colon)), 0};
+  HostPort place{std::string(text.substr(0, colon)), 0};
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, place.port);
   if (error != std::errc() || rest != end || place.port == 0) return not_a_place;
@@ -21,11 +21,11 @@ Result<RendezvousPlace> parse_place(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<RendezvousPlace>> parse_meeting_places(std::string_view text) {
-  std::vector<RendezvousPlace> places;
+Result<std::vector<HostPort>> parse_host_ports(std::string_view text) {
+  std::vector<HostPort> places;
   while (true) {
     const auto comma = text.find(',');
-    RW_ASSIGN_OR_RETURN(RendezvousPlace place, parse_place(text.substr(0, comma)));
+    RW_ASSIGN_OR_RETURN(HostPort place, parse_place(text.substr(0, comma)));
     places.push_back(std::move(place));
     if (comma == std::string_view::npos) return places;
     text.remove_prefix(comma + 1);

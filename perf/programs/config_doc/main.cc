@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "base/config_doc.h"
+#include "config_doc/page.h"
 
 int main(int argc, char** argv) {
   constexpr char kUsage[] =
@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     std::fputs(kUsage, stderr);
     return 2;
   }
-  std::fputs(help ? kUsage : railweave::config_markdown().c_str(), stdout);
+  std::fputs(help ? kUsage : railweave::perf::configuration_page().c_str(), stdout);
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return 0;
   std::perror("railweave-config-doc: standard output");
   return 1;

@@ -1,4 +1,4 @@
-#include "engine/credit/told_credit.h"
+#include "engine/credit/announced_credit.h"
 
 #include <algorithm>
 

@@ -1,9 +1,7 @@
-// The table of every knob: what Config::parse() accepts, Config::overrides() prints and docs/operate/configuration.md
-// tells.
+// One environment variable: how its text becomes a value of Config, and back (config_section.h gathers them).
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,9 +27,6 @@ struct Setting {
   std::int64_t (*number_of)(const Config& config) = nullptr;
 };
 
-// In the order of the documentation.
-std::span<const Setting> config_table();
-
 // Reads `text` into `config`. False: not what expected_form() says; `config` is then unspecified.
 bool parse_setting(const Setting& setting, std::string_view text, Config& config);
 
@@ -40,5 +35,8 @@ std::string value_text(const Setting& setting, const Config& config);
 
 // What a value looks like, e.g. "an integer from 0 to 16".
 std::string expected_form(const Setting& setting);
+
+// Visible, without space: what a value that goes into a name or a list may consist of.
+bool is_graphic_ascii(char c);
 
 }  // namespace railweave

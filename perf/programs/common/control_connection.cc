@@ -1,4 +1,4 @@
-#include "common/rendezvous.h"
+#include "common/control_connection.h"
 
 #include <errno.h>
 #include <fmt/core.h>
@@ -25,7 +25,7 @@ bool ready_within(int fd, short what, Nanos patience) {
   return ::poll(&entry, 1, int(patience / std::chrono::milliseconds(1))) > 0;
 }
 
-// Where and how long ranks look for each other.
+// Where ranks connect, and how long they try.
 struct Meeting {
   std::string address;
   std::uint16_t port;
@@ -64,10 +64,11 @@ std::string greeting(int rank) { return fmt::format("rank {} of {}", rank, ::pro
 
 }  // namespace
 
-Result<Rendezvous> Rendezvous::meet(int rank, const std::string& address, std::uint16_t port, Nanos patience) {
+Result<ControlConnection> ControlConnection::meet(int rank, const std::string& address, std::uint16_t port,
+                                                  Nanos patience) {
   const Meeting meeting{address, port, patience, fmt::format("{} port {}", address, port)};
   RW_ASSIGN_OR_RETURN(OwnedFd connection, rank == 0 ? accept_one(meeting) : come_to(meeting));
-  Rendezvous met(rank, std::move(connection));
+  ControlConnection met(rank, std::move(connection));
   RW_TRY(met.send(greeting(rank)));
   RW_ASSIGN_OR_RETURN(const std::string other, met.receive(patience));
   if (other == greeting(1 - rank)) return met;
@@ -76,7 +77,7 @@ Result<Rendezvous> Rendezvous::meet(int rank, const std::string& address, std::u
                     greeting(1 - rank) + "'");
 }
 
-Status Rendezvous::send(std::string_view message) {
+Status ControlConnection::send(std::string_view message) {
   const auto length = std::uint32_t(message.size());
   std::string framed(reinterpret_cast<const char*>(&length), kLengthBytes);
   framed += message;
@@ -93,7 +94,7 @@ Status Rendezvous::send(std::string_view message) {
   return {};
 }
 
-Status Rendezvous::read_more() {
+Status ControlConnection::read_more() {
   char piece[65536];
   const ssize_t n = ::recv(connection_.get(), piece, sizeof piece, MSG_DONTWAIT);
   if (n > 0) {
@@ -108,7 +109,7 @@ Status Rendezvous::read_more() {
   return Status(Code::remote, Scope::engine, "the other rank has gone", n < 0 ? errno : 0);
 }
 
-std::optional<std::string> Rendezvous::take_message() {
+std::optional<std::string> ControlConnection::take_message() {
   std::uint32_t length = 0;
   if (inbox_.size() < kLengthBytes) return std::nullopt;
   std::memcpy(&length, inbox_.data(), kLengthBytes);
@@ -118,13 +119,13 @@ std::optional<std::string> Rendezvous::take_message() {
   return message;
 }
 
-Result<std::optional<std::string>> Rendezvous::try_receive() {
+Result<std::optional<std::string>> ControlConnection::try_receive() {
   if (auto message = take_message()) return message;
   RW_TRY(read_more());
   return take_message();
 }
 
-Result<std::string> Rendezvous::receive(Nanos patience) {
+Result<std::string> ControlConnection::receive(Nanos patience) {
   const TimePoint give_up = now() + patience;
   while (true) {
     RW_ASSIGN_OR_RETURN(std::optional<std::string> message, try_receive());
@@ -134,11 +135,11 @@ Result<std::string> Rendezvous::receive(Nanos patience) {
   }
 }
 
-Result<std::string> Rendezvous::exchange(std::string_view mine) {
+Result<std::string> ControlConnection::exchange(std::string_view mine) {
   RW_TRY(send(mine));
   return receive();
 }
 
-Status Rendezvous::barrier() { return exchange("here").status(); }
+Status ControlConnection::barrier() { return exchange("here").status(); }
 
 }  // namespace railweave::perf

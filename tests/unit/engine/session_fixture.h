@@ -27,17 +27,17 @@ inline std::shared_ptr<PendingStream> pending_stream() {
                                          ~std::uint64_t{0}, Priority::normal, TimePoint::max());
 }
 
-class Paperwork : public testing::Test, public SessionOwner {
+class SessionTest : public testing::Test, public SessionOwner {
  protected:
   // `clock` outlives it.
-  explicit Paperwork(Nanos stall_timeout = Config().stall_timeout, const Clock& clock = monotonic_clock())
+  explicit SessionTest(Nanos stall_timeout = Config().stall_timeout, const Clock& clock = monotonic_clock())
       : clock_(clock) {
     config_.stall_timeout = stall_timeout;
     session_ = std::make_shared<Session>(config_, *this, "paper", 1);
     warnings.clear();
     before_ = set_log_sink(remember);
   }
-  ~Paperwork() override {
+  ~SessionTest() override {
     recv_.reset();
     session_->fail(Status(Code::cancelled, Scope::session, "the test ended"));
     session_->close_lanes();

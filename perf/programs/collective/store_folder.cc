@@ -1,4 +1,4 @@
-#include "collective/meeting_folder.h"
+#include "collective/store_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +21,9 @@ void remove_folder(const std::string& path) {
 
 }  // namespace
 
-Result<MeetingFolder> MeetingFolder::make() {
+Result<StoreFolder> StoreFolder::make() {
   std::error_code error;
-  MeetingFolder folder;
+  StoreFolder folder;
   folder.path_ = (std::filesystem::temp_directory_path(error) / "railweave-perf-XXXXXX").string();
   if (error) return Status(Code::system, Scope::request, "TMPDIR: found no folder, expected one to meet in");
   if (::mkdtemp(folder.path_.data()) == nullptr) {
@@ -38,7 +38,7 @@ Result<MeetingFolder> MeetingFolder::make() {
   std::fflush(nullptr);
   folder.cleaner_ = ::fork();
   if (folder.cleaner_ != 0) return folder;
-  ::setsid();  // Ctrl-C is for the ranks
+  ::setsid();  // keeps Ctrl-C from the cleaner; only the ranks get it
   folder.lifeline_.reset();
   char byte;
   while (::read(watched.get(), &byte, 1) < 0 && errno == EINTR) continue;
@@ -46,7 +46,7 @@ Result<MeetingFolder> MeetingFolder::make() {
   ::_exit(0);
 }
 
-void MeetingFolder::remove() {
+void StoreFolder::remove() {
   lifeline_.reset();
   if (cleaner_ < 0) return remove_folder(path_);
   ::waitpid(cleaner_, nullptr, 0);

@@ -1,0 +1,29 @@
+#include "torch_ext/config/config_section.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+bool parse_trace(std::string_view text, Config& config) {
+  config.of<PythonConfig>().trace = text;
+  return true;
+}
+
+constexpr Setting kSettings[] = {
+    {.name = "RAILWEAVE_TRACE",
+     .default_meaning = "",
+     .help =
+         "The file to write a trace of the whole process to (`docs/guide/trace.md`), with `%r` for the rank. Empty: "
+         "no trace.",
+     .form = "a path, or nothing",
+     .parse_text = parse_trace,
+     .text_of = [](const Config& c) { return c.of<PythonConfig>().trace; }},
+};
+
+constexpr ConfigSection kSection{
+    .title = "Python package", .about = "Read by `import railweave`, and by nothing else.", .settings = kSettings};
+
+}  // namespace
+
+void register_config() { register_config_section(kSection); }
+
+}  // namespace railweave::torch_ext
