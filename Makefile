@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build demo demo-net the_file the_suites the_id test tests bench conformance compat mutants soak clean
+.PHONY: help setup tools build programs demo demo-net the_file the_suites the_id test tests bench conformance compat mutants soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -10,9 +10,12 @@ setup:  ## install Debian packages (as root, only when missing), make .venv with
 tools:
 	@tools/setup
 
-build:  ## build the release preset into build/release
+build:  ## what a user runs: the plugin, railweave-info, net_perf, raw_tcp, in build/release; three minutes
 	@tools/setup packages
-	@tools/build release
+	@tools/build release railweave_net railweave-info net_perf raw_tcp
+
+programs: build  ## the programs of collective operations too: all_reduce_perf and its like
+	@tools/build release perf/all
 
 demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; eight minutes once built (the build: four more); QUICK=1: two
 	@test -z "$(FILE)" || { echo "demo: FILE= is for make demo-net, which sends a file" >&2; exit 2; }
@@ -39,7 +42,7 @@ test: the_suites  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 
 tests: test  # make would take the folder of that name for done
 
-bench: the_id build  ## measure the acceptance figures; ID=A1 runs one
+bench: the_id programs  ## measure the acceptance figures; ID=A1 runs one
 	@tools/setup packages python torch
 	@tools/bench $(ID)
 

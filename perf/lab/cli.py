@@ -54,7 +54,7 @@ def _after_dashes(words: list[str]) -> list[str]:
 def _run(args: argparse.Namespace) -> int:
     command = _after_dashes(args.command)
     if "/" in command[0] and not os.path.exists(command[0]):
-        hint = " (`make build` makes those under build/release)" if command[0].startswith("build/") else ""
+        hint = " (`make programs` makes those under build/release)" if command[0].startswith("build/") else ""
         print(f"tools/lab: {command[0]}: no such program{hint}", file=sys.stderr)
         return _NO_PROGRAM
     return run.run(run_options.request(args, command))

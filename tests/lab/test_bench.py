@@ -58,7 +58,7 @@ class ComparedSides(unittest.TestCase):
         return str(raised.exception)
 
     def test_without_ours(self) -> None:
-        self.assertIn("`make build` first", self.refused("all_gather_perf"))
+        self.assertIn("`make programs` first", self.refused("all_gather_perf"))
 
     def test_one_of_two(self) -> None:
         self.assertIn("of 2 sides 1 is there", self.refused("mpi", "--sides", "gloo,mpi"))

@@ -100,7 +100,7 @@ class ExitStatus(unittest.TestCase):
         self.assertEqual(lab("run", "--nics", "1", "--", "sh", "-c", "[ $RANK = 0 ] || kill -9 $$").returncode, 137)
 
     def test_command_that_does_not_exist(self) -> None:
-        for command, said in (("build/none/bin/net_perf", "`make build` makes"),
+        for command, said in (("build/none/bin/net_perf", "`make programs` makes"),
                               ("no-such-command", "no-such-command")):
             done = lab("run", "--nics", "1", "--", command)
             self.assertEqual(done.returncode, 127)

@@ -21,7 +21,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 _ABOUT = """\
 Times the same operations at the same sizes through Railweave, Gloo (torch) and Open MPI, in alternation: in a lab of
 several hosts with several NICs, and on this machine over loopback. Shows a table per operation and writes compare.json
-and curves (PNG). Needs `make build` and `tools/setup packages torch`; a side that is not there is left out, but not
+and curves (PNG). Needs `make programs` and `tools/setup packages torch`; a side that is not there is left out, but not
 ours, and not where only one would be left of several."""
 
 
@@ -71,7 +71,7 @@ def _sweep(args: argparse.Namespace, programs: Path) -> Sweep:
         needed = argv_names(Sweep(operations, (side,), least, greatest, args.runs))
         if reasons := [reason for name in needed if (reason := missing(name, programs))]:
             if side == "ours":
-                raise ValueError(f"{reasons[0]} in {programs}; `make build` first (--sides compares others alone)")
+                raise ValueError(f"{reasons[0]} in {programs}; `make programs` first (--sides compares others alone)")
             print(f"tools/compare: without {kSides[side]}: {reasons[0]}", file=sys.stderr)
             sides.remove(side)
     if len(sides) < min(2, asked):
