@@ -110,8 +110,7 @@ Status Messages::find_overfull(int rank, Peer& peer) {
   if (t - peer.full_since < kFullMost) return {};
   return Status(Code::exhausted, Scope::session,
                 fmt::format("rank {} sent {} messages that nobody receives ({} KiB; at most {} KiB and {} messages are "
-                            "kept), none of them with tag {}, "
-                            "which is waited for",
+                            "kept), none of them with tag {}, which is waited for",
                             rank, peer.offers.size(), peer.unclaimed_bytes / KiB, kUnclaimedBytesMax / KiB,
                             kUnclaimedMax, wanted->message.tag));
 }

@@ -55,7 +55,7 @@ Result<std::optional<Neighbours>> read_neighbours(Group& group, const std::share
               [&](Proof& p) { return group.all_gather(&own, p.of_all.data(), sizeof own, DataType::uint8); }));
   auto neighbours = Neighbours::prove(proof->of_all, group.rank());
   if (neighbours.ok()) return std::optional(std::move(*neighbours));
-  RW_INFO(net, "rank {} cannot read the others' memory, so that all copy: {}", group.rank(),
+  RW_INFO(net, "rank {} cannot read the other ranks' memory; all ranks copy: {}", group.rank(),
           neighbours.status().message());
   return std::optional<Neighbours>();
 }

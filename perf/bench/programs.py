@@ -19,13 +19,14 @@ _WITH_TORCH = {"gloo_perf": ("bench/compare/torch_perf.py", "--backend", "gloo")
 _OF_BOTH_ENDS = {"rail_loss_perf": "bench/faults/rail_loss_perf.py", "peer_loss_perf": "bench/faults/peer_loss_perf.py",
                  "incast_perf": "bench/incast/incast_perf.py", "sharing_perf": "bench/incast/sharing_perf.py",
                  "instructions_perf": "bench/compare/instructions_perf.py",
+                 "mptcp_perf": "bench/compare/mptcp_perf.py",
                  "share_perf": "bench/hosts/share_perf.py", "false_alarm_perf": "bench/hosts/false_alarm_perf.py",
                  "connect_loss_perf": "bench/hosts/connect_loss_perf.py",
                  "many_ranks_perf": "bench/hosts/many_ranks_perf.py"}
 # Programs of the build that each of these runs; they take --programs.
 _RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",),
                "incast_perf": ("net_perf", "raw_tcp"), "sharing_perf": ("net_perf", "raw_tcp"),
-               "instructions_perf": ("net_perf",), "share_perf": ("net_perf", "raw_tcp"),
+               "instructions_perf": ("net_perf",), "mptcp_perf": ("raw_tcp",), "share_perf": ("net_perf", "raw_tcp"),
                "false_alarm_perf": ("net_perf",), "connect_loss_perf": ("net_perf",),
                "many_ranks_perf": ("alltoall_perf",),
                "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}

@@ -118,10 +118,9 @@ bool parse_optional_completion(std::string_view text, Config& config) {
 
 constexpr Setting kSettings[] = {
     {.name = "NCCL_SOCKET_IFNAME",
-     .default_meaning = "those of the best kind that there is: railweave-info says which, and why",
-     .help =
-         "Which interfaces become rails, as in NCCL: a comma-separated list of name prefixes. `^` in front excludes "
-         "what matches, `=` asks for exact names, `^=` excludes exact names.",
+     .default_meaning = "the interfaces of the best kind on this host; railweave-info says which, and why",
+     .help = "Which interfaces become rails, as in NCCL: a comma-separated list of name prefixes. `^` in front "
+             "excludes the interfaces that match, `=` asks for exact names, `^=` excludes exact names.",
      .form = "a comma-separated list of interface name prefixes, optionally behind ^, = or ^=",
      .parse_text = [](std::string_view text, Config& c) { return c.interfaces = text, true; },
      .text_of = [](const Config& c) { return c.interfaces; }},
@@ -133,32 +132,30 @@ constexpr Setting kSettings[] = {
      .text_of = family_text},
     {.name = "NCCL_NET_OPTIONAL_RECV_COMPLETION",
      .default_meaning = "",
-     .help = "NCCL's own switch. With 0 NCCL does not say which receives it reads while they land, and all of up to "
-             "614,400 "
-             "bytes are received with one copy more.",
-     .form = "an integer as NCCL reads it; 0, and what is none, is off",
+     .help = "NCCL's own switch. With 0, NCCL does not say which receive buffers it reads while data lands. "
+             "Receives of up to 614,400 bytes then take one copy more.",
+     .form = "an integer as NCCL reads it; 0 and text without a number are off",
      .parse_text = parse_optional_completion,
      .text_of = [](const Config& c) -> std::string { return c.optional_completion ? "1" : "0"; }},
     {.name = "RAILWEAVE_RAILS",
      .default_meaning = "chosen by NCCL_SOCKET_IFNAME",
-     .help =
-         "The interfaces to use as rails, in this order, by exact name. Overrides `NCCL_SOCKET_IFNAME`; a name that "
-         "does not exist is an error. One that cannot be used now (down, without an address) joins when it can; none "
-         "that can is an error.",
+     .help = "The interfaces to use as rails, in this order, by exact name. Overrides `NCCL_SOCKET_IFNAME`. A "
+             "name that does not exist is an error. An interface that is down or has no address becomes a rail "
+             "when it is up. If no interface of the list can be used, the engine does not start.",
      .form = "a comma-separated list of distinct interface names, each of 1 to 15 characters",
      .parse_text = parse_rails,
      .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.rails, ",")); }},
     {.name = "RAILWEAVE_DEVICES",
      .default_meaning = "",
-     .help = "What NCCL sees. `aggregate`: one device whose speed is the sum of all rails, so that every connection is "
-             "striped over all of them. `rails`: one device per rail.",
+     .help = "What NCCL sees. `aggregate`: one device whose speed is the sum of all rails, so every connection "
+             "is striped over all of them. `rails`: one device per rail.",
      .form = "aggregate or rails",
      .parse_text = parse_devices,
      .text_of = [](const Config& c) -> std::string { return c.devices == DeviceModel::rails ? "rails" : "aggregate"; }},
     {.name = "RAILWEAVE_PORTS",
      .default_meaning = "ports that the kernel chooses",
-     .help = "TCP ports to listen on, for firewalls. Each process takes one port on every rail: give at least as many "
-             "ports as processes run on the host, and one more.",
+     .help = "TCP ports to listen on, for firewalls. Each process of a host takes one port, the same on all its rails; "
+             "while one address is on two rails, the process takes two.",
      .form = "first-last, two ports from 1 to 65535 with first <= last",
      .parse_text = parse_ports,
      .text_of = [](const Config& c) { return c.ports.first ? fmt::format("{}-{}", c.ports.first, c.ports.last) : ""; }},
@@ -166,7 +163,7 @@ constexpr Setting kSettings[] = {
      .kind = ValueKind::integer,
      .default_meaning = "one per 25 Gb/s of the rail's speed, at least four per member of a bond, eight for a routable "
                         "address of `lo`",
-     .help = "TCP connections between a local and a remote rail, shared by everything between two processes.",
+     .help = "TCP connections between a local and a remote rail. All streams between two processes share them.",
      .min = 0,
      .max = 16,
      .set_number = [](std::int64_t n, Config& c) { c.lanes_per_rail = static_cast<int>(n); },
@@ -182,16 +179,16 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_ZEROCOPY_THRESHOLD",
      .kind = ValueKind::size,
      .default_meaning = "never",
-     .help = "Writes of at least this size use `MSG_ZEROCOPY`. It pays on real network cards with large writes; on "
-             "loopback and veth the kernel copies all the same.",
+     .help = "Writes of at least this size use `MSG_ZEROCOPY`. This pays on real network cards with large "
+             "writes. On loopback and veth the kernel copies all the same.",
      .min = 0,
      .max = 1024 * MiB,
      .set_number = [](std::int64_t n, Config& c) { c.zerocopy_threshold_bytes = static_cast<std::size_t>(n); },
      .number_of = [](const Config& c) { return static_cast<std::int64_t>(c.zerocopy_threshold_bytes); }},
     {.name = "RAILWEAVE_TCP_CONGESTION",
      .default_meaning = "the kernel's default",
-     .help = "Congestion control of every lane, e.g. `cubic` or `bbr`; it must be in the kernel's "
-             "`net.ipv4.tcp_allowed_congestion_control` (or the process privileged).",
+     .help = "Congestion control of every lane, for example `cubic` or `bbr`. The name must be in the kernel's "
+             "`net.ipv4.tcp_allowed_congestion_control`, or the process privileged.",
      .form = "a name of at most 15 characters, such as cubic",
      .parse_text = parse_congestion,
      .text_of = [](const Config& c) { return c.congestion_control; }},
@@ -214,9 +211,9 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_PEER_TIMEOUT",
      .kind = ValueKind::seconds,
      .default_meaning = "",
-     .help = "How long a peer's kernel may leave everything unanswered, on all rails, before the peer counts as gone "
-             "and every "
-             "request that needs it ends with an error. Rails that come back sooner cost nothing but the time.",
+     .help = "How long a peer's kernel may leave everything unanswered, on all rails, before the peer counts "
+             "as gone. Every request that needs the peer then ends with an error. Rails that come back sooner "
+             "cost nothing but the time.",
      .min = 2 * kSecond,
      .max = 3600 * kSecond,
      .set_number = [](std::int64_t n, Config& c) { c.peer_timeout = Nanos(n); },
@@ -224,18 +221,18 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_STALL_TIMEOUT",
      .kind = ValueKind::seconds,
      .default_meaning = "",
-     .help = "How long a peer may be stopped (SIGSTOP, a debugger, no time on its cores) while its kernel answers, "
-             "before every "
-             "request that needs it ends with an error. After 5 s there is a warning that names it. 0: for ever.",
+     .help = "How long a peer may be stopped (SIGSTOP, a debugger, no time on its cores) while its kernel "
+             "answers. Then every request that needs the peer ends with an error. After 5 s a warning names "
+             "the peer. 0: no limit.",
      .min = 0,
      .max = 24 * 3600 * kSecond,
      .set_number = [](std::int64_t n, Config& c) { c.stall_timeout = Nanos(n); },
      .number_of = [](const Config& c) { return std::int64_t{c.stall_timeout.count()}; }},
     {.name = "RAILWEAVE_SHM",
      .default_meaning = "off under NCCL, on for collectives",
-     .help = "Whether two processes of one host and one user speak over shared memory instead of TCP, where both have "
-             "it on "
-             "and share a network namespace. NCCL has transports of its own within a host and needs none here.",
+     .help = "Whether two processes of one host and one user use shared memory instead of TCP. Both must have "
+             "the switch on and share a network namespace. NCCL has transports of its own within a host and "
+             "needs none here.",
      .form = kSwitchForm,
      .parse_text = parse_shm,
      .text_of = [](const Config& c) -> std::string { return !c.shm   ? ""
@@ -243,35 +240,33 @@ constexpr Setting kSettings[] = {
                                                                      : "off"; }},
     {.name = "RAILWEAVE_KEY_FILE",
      .default_meaning = "none: anyone on the network may connect",
-     .help = "A file whose content all processes of a job share: who cannot show that he has it is not let in "
-             "(`docs/operate/admission.md`). Of root's or one's own, with no permission for group and others, 16 to "
-             "4096 bytes; a newline at "
-             "its end does not count. Read when an engine starts.",
+     .help = "A file whose content all processes of a job share. A process that cannot prove that it has the "
+             "content is not let in (`docs/operate/admission.md`). The file belongs to root or to the "
+             "process's user, has no permission for group and others, and holds 16 to 4096 bytes. A newline at "
+             "its end does not count. The file is read when an engine starts.",
      .form = "an absolute path of at most 4095 bytes, or nothing",
      .parse_text = parse_key_file,
      .text_of = [](const Config& c) { return c.key_file; }},
     {.name = "RAILWEAVE_CHECKSUM",
      .default_meaning = "",
-     .help =
-         "Whether what this process sends over a network carries a CRC32C of each piece of data besides those of the "
-         "frames' "
-         "headers. Who receives it looks, whatever he has set himself: a wrong piece is told of, and comes again by a "
-         "new "
-         "connection or another rail. See `docs/operate/deployment.md` for what it costs and when it is worth that.",
+     .help = "Whether the data that this process sends over a network carries CRC32C checksums; frame headers "
+             "always do. The receiver checks whatever its own setting. Wrong data is logged and sent again by "
+             "a new connection or another rail. See `docs/operate/deployment.md` for the cost and when to use "
+             "it.",
      .form = kSwitchForm,
      .parse_text = parse_checksum,
      .text_of = [](const Config& c) -> std::string { return c.checksum ? "on" : "off"; }},
     {.name = "RAILWEAVE_ENCRYPT",
      .default_meaning = "",
-     .help = "Whether what passes between hosts is encrypted and authenticated (TLS 1.3, "
-             "`docs/operate/encryption.md`). The same for all "
-             "processes of a job; needs `RAILWEAVE_KEY_FILE`. Shared memory is not encrypted.",
+     .help = "Whether data between hosts is encrypted and authenticated (TLS 1.3, "
+             "`docs/operate/encryption.md`). The setting must be the same for all processes of a job and needs "
+             "`RAILWEAVE_KEY_FILE`. Shared memory is not encrypted.",
      .form = kSwitchForm,
      .parse_text = parse_encrypt,
      .text_of = [](const Config& c) -> std::string { return c.encrypt ? "1" : "0"; }},
     {.name = "RAILWEAVE_STATS_DIR",
      .default_meaning = "",
-     .help = "Where the process puts the socket that `railweave-info --pid` asks. Empty: no socket.",
+     .help = "The directory of the socket that `railweave-info --pid` connects to. Empty: no socket.",
      .form = "an absolute path of at most 75 bytes, or nothing",
      .parse_text = parse_stats_dir,
      .text_of = [](const Config& c) { return c.stats_dir; }},

@@ -133,9 +133,9 @@ void say(const Config& config, const Survey& survey) {
   };
   for (const Considered& one : survey.found.considered) {
     if (!one.taken && named(one.name))
-      RW_WARN(net, "interface {} left: {}", one.name, one.reason);
+      RW_WARN(net, "interface {} is not used: {}", one.name, one.reason);
     else
-      RW_INFO(init, "interface {} {}: {}", one.name, one.taken ? "taken" : "left", one.reason);
+      RW_INFO(init, "interface {} {}: {}", one.name, one.taken ? "is a rail" : "is not used", one.reason);
   }
 }
 

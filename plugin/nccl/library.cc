@@ -77,7 +77,7 @@ Status Library::close(void* context) {
     contexts_.erase(found);
   }
   const auto leaked = take_all_of(closing.get());
-  if (!leaked.empty()) RW_INFO(net, "finalize: closing {} comms that were left open", leaked.size());
+  if (!leaked.empty()) RW_INFO(net, "finalize: closes {} comms that NCCL left open", leaked.size());
   return {};  // destroys leaked objects first, then the context, and with the last context the engine
 }
 

@@ -1,4 +1,4 @@
-"""The programs of tools/bench's N1 to N5, each once and briefly: what they measure is there, and nothing fails.
+"""The programs of tools/bench's N1 to N5 and E1, each once and briefly: what they measure is there, and nothing fails.
 Bounds are the bench's."""
 from __future__ import annotations
 
@@ -42,6 +42,10 @@ class Programs(unittest.TestCase):
                                 "--from", "1")
         self.assertEqual(0, found["summary"]["errors"], found)
         self.assertLess(found["summary"]["share"], 1.3, "the bad rail carried")
+
+    def test_a_multipath_tcp_connection_uses_both_rails(self) -> None:
+        found = self.run_in_lab("bench/compare/mptcp_perf.py", ("--nics", "2", "--rate", "100mbit"), "--duration", "3")
+        self.assertGreater(found["summary"]["sum_gbps"], 0.12, "one rail alone carries less")
 
     def test_a_fault_of_one_host_s_port(self) -> None:
         found = self.run_in_lab("bench/faults/rail_loss_perf.py", (*_LAB, "--network", "routed"), "--kind", "port-down",

@@ -92,14 +92,14 @@ PYBIND11_MODULE(_C, module) {
       .value("normal", railweave::Priority::normal)
       .value("bulk", railweave::Priority::bulk);
   module.def("set_priority", &railweave::torch_ext::set_priority, py::arg("priority"),
-             "Of the operations that this thread calls from now on. Returns what it was before.");
+             "Sets the priority of the operations that this thread calls from now on. Returns the priority before.");
   module.def("_leave_all", &railweave::torch_ext::leave_all, NoGil());
   define_trace(module);
 
   py::class_<RailweaveBackend::Options, c10d::Backend::Options, c10::intrusive_ptr<RailweaveBackend::Options>>(
       module, "Options",
-      "What new_group() and init_process_group() take as pg_options.\n\n`timeout`: of each operation and of the ranks' "
-      "meeting, more than 0; 30 minutes, its default, means the one given beside it.")
+      "Options for new_group() and init_process_group() (pg_options).\n\n`timeout`: the bound of each operation and of "
+      "the rendezvous; more than 0. With the default of 30 minutes, the timeout argument beside pg_options counts.")
       .def(py::init([](std::chrono::milliseconds timeout) {
              return c10::make_intrusive<RailweaveBackend::Options>(timeout);
            }),
@@ -113,11 +113,11 @@ PYBIND11_MODULE(_C, module) {
   py::class_<RailweaveBackend, c10d::Backend, c10::intrusive_ptr<RailweaveBackend>>(
       module, "ProcessGroupRailweave",
       "The backend \"railweave\" of one process group; torch makes it (init_process_group, new_group).\n\n"
-      "Tensors: dense, of any dtype that the operation has, on the CPU or on one CUDA device; of any strides, but a "
-      "result's elements must not share memory. Counts are of elements, times of datetime.timedelta. Errors: "
-      "RuntimeError at "
-      "the call for tensors that cannot be; torch.distributed.DistBackendError, from wait() or at the call, for a lost "
-      "rank, a timeout or an abort: it names operation, number, rank and bytes, and ends the group.")
+      "Tensors: dense, of any dtype that the operation supports, on the CPU or on one CUDA device, with any strides. "
+      "The elements of a result must not share memory. Counts are elements; times are datetime.timedelta.\n\n"
+      "Errors: RuntimeError at the call for tensors that are not supported. torch.distributed.DistBackendError, from "
+      "wait() or at the call, for a lost rank, a timeout or an abort; the error names operation, number, rank and "
+      "bytes, and ends the group.")
       .def(py::init([](const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                        std::chrono::milliseconds timeout, const std::string& name) {
              return created(store, rank, size, c10::make_intrusive<RailweaveBackend::Options>(timeout, name));
@@ -127,9 +127,9 @@ PYBIND11_MODULE(_C, module) {
       .def(py::init(&created), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"), NoGil())
       .def_property_readonly("options", [](RailweaveBackend& backend) { return backend.getBackendOptions(); })
       .def("schedule_by", &RailweaveBackend::schedule_by, py::arg("policy"), NoGil(),
-           "RAILWEAVE_SCHEDULE's values (\"off\", \"window:2\", \"window:64M\", \"auto\"), from the next operation on, "
-           "for all groups "
-           "of this process. Every rank calls it alike, after the same collective; waits for those. Raises ValueError.")
+           "Sets the schedule of all groups of this process from the next operation on, by a value of "
+           "RAILWEAVE_SCHEDULE: \"off\", \"window:2\", \"window:64M\" or \"auto\". Every rank must call schedule_by() "
+           "after the same collective, with the same value. Waits for the collectives before. Raises ValueError.")
       .def_property_readonly(
           "error", [](RailweaveBackend& backend) { return error_name(backend.getError()); },
           "What ended the group: \"timeout\", \"remote\" (a rank was lost) or \"local\"; empty while it lives.");

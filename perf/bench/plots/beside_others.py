@@ -33,7 +33,8 @@ def _case(results: Path, identity: str, case: str) -> dict[str, Any]:
 
 def one_connection(results: Path) -> list[Bar]:
     found = _case(results, "E1", "2x1")
-    bars = (("NCCL's sockets'\nway: one TCP", "one_gbps"), ("Railweave", "ours_gbps"))
+    bars = (("NCCL's sockets'\nway: one TCP", "one_gbps"), ("kernel's\nMultipath TCP", "mptcp_gbps"),
+            ("Railweave", "ours_gbps"))
     return [(name, found[key], f"{found[key]:.2f}") for name, key in bars]
 
 
@@ -68,7 +69,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("results", type=Path, help="the folder of E1.json, C3.json and O1.json")
     parser.add_argument("picture", type=Path)
     args = parser.parse_args(argv)
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10, 3), layout="constrained", width_ratios=(2, 2, 2))
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10, 3), layout="constrained", width_ratios=(3, 2, 2))
     _draw(left, "One connection over two rails of 1 Gb/s\nGb/s, higher is better", one_connection(args.results))
     _draw(middle, "torch all-reduce of 64 MiB, two rails of 2 Gb/s\nGb/s, higher is better", collectives(args.results))
     _draw(right, "FSDP2 step, communication twice compute\nseconds, lower is better", training(args.results))

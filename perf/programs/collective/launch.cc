@@ -30,8 +30,7 @@ Result<Place> place_by_variables(const LaunchOptions& o) {
   if (o.agent_store && o.master_port > kPortMost - kPortsAbove) {
     return Status(Code::invalid_argument, Scope::request,
                   fmt::format("MASTER_PORT: found {}, expected at most {}: the launcher keeps that one "
-                              "(TORCHELASTIC_USE_AGENT_STORE), and "
-                              "ranks meet {} higher",
+                              "(TORCHELASTIC_USE_AGENT_STORE), and ranks meet {} higher",
                               o.master_port, kPortMost - kPortsAbove, kPortsAbove));
   }
   Place place{o.rank, o.world_size, o.local_rank, false, {}};

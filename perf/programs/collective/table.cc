@@ -45,8 +45,7 @@ std::string banner_text(const Options& o, std::string_view program) {
   text += fmt::format("# Collective test starting: {}\n", program);
   text += fmt::format(
       "# nThread {} nGpus {} minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg iters: {} validation: "
-      "{} "
-      "graph: 0 unalign: {}\n",
+      "{} graph: 0 unalign: {}\n",
       o.threads, o.gpus, o.min_bytes, o.max_bytes, by_factor ? o.step_factor : o.step_bytes,
       by_factor ? "factor" : "bytes", o.warmup, o.iterations, o.aggregated, o.checks, o.unalign);
   if (o.blocking == 1) text += "# Blocking Enabled: wait for completion and barrier after each collective \n";

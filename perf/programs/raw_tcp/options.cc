@@ -20,6 +20,7 @@ void add_socket_options(CLI::App& app, Options& o) {
   app.add_option("--cc", o.congestion_control, "TCP_CONGESTION; empty: the kernel's default")
       ->envname("RAILWEAVE_TCP_CONGESTION")
       ->capture_default_str();
+  app.add_flag("--mptcp", o.mptcp, "Multipath TCP: the kernel adds subflows by its endpoints (ip mptcp endpoint)");
   app.add_option("--nodelay", o.nodelay, "TCP_NODELAY")->check(CLI::Range(0, 1))->capture_default_str();
   app.add_option("--sndbuf", o.send_buffer, "SO_SNDBUF in bytes; 0: the kernel tunes it")
       ->check(CLI::Range(0, 1 << 30))

@@ -13,6 +13,7 @@ struct Options : LoadOptions {
   std::string recv_size_text = "0";
   std::string congestion_control = "cubic";
   int nodelay = 1;
+  bool mptcp = false;  // Multipath TCP (RFC 8684); the kernel adds subflows by its endpoints
   int send_buffer = 0, receive_buffer = 0;
 
   std::size_t recv_size = 0;  // parsed from its text; bytes

@@ -22,11 +22,13 @@ Status set_option(int socket, int level, int name, const void* value, socklen_t 
 
 // Sets every option before the handshake, so that window scaling and congestion control honour them.
 Result<OwnedFd> make_socket(const RailAddress& rail, const Options& options) {
-  OwnedFd socket(::socket(rail.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) return system_error(Scope::engine, "socket");
+  OwnedFd socket(::socket(rail.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, options.mptcp ? IPPROTO_MPTCP : 0));
+  if (!socket)
+    return system_error(Scope::engine, options.mptcp ? "Multipath TCP socket (sysctl net.mptcp.enabled)" : "socket");
   const int fd = socket.get();
-  // Best effort: without the privilege, the source address alone selects the interface.
-  ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, rail.name.c_str(), socklen_t(rail.name.size()));
+  // Best effort: without the privilege, the source address alone selects the interface. A Multipath TCP connection is
+  // not bound: its subflows use several interfaces.
+  if (!options.mptcp) ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, rail.name.c_str(), socklen_t(rail.name.size()));
   if (::bind(fd, reinterpret_cast<const sockaddr*>(&rail.address), address_length(rail.address)) != 0) {
     return system_error(Scope::engine, "bind to " + format_address(rail.address));
   }

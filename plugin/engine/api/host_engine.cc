@@ -126,7 +126,7 @@ HostEngine::~HostEngine() {
             close_all_lanes();
           });
   } catch (const std::bad_alloc&) {
-    RW_WARN(net, "no memory to say goodbye with");
+    RW_WARN(net, "no memory for a GOODBYE: peers notice the end of this process by their timeout");
   }
   reactor_.stop();
   close_all_lanes();

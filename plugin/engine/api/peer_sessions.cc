@@ -29,7 +29,7 @@ void PeerSession::apply_rails() {
     if (!rail.ok())
       return session->lose("it told of its rail " + std::to_string(news.rail) + ": " +
                            std::string(rail.status().message()));
-    RW_INFO(net, "{} says of its rail {}: {}", session->peer(), rail->name, state_of(*rail));
+    RW_INFO(net, "{} reports its rail {}: {}", session->peer(), rail->name, state_of(*rail));
     if (probe) probe->on_peer_rail(news.rail, *rail);
     heard.push_back({news.rail, std::move(*rail)});
   }

@@ -242,8 +242,7 @@ void Acceptor::log_astray(const UnconfirmedLanes::Entry& entry) {
     return;
   RW_WARN(net,
           "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one "
-          "NIC carries what is for "
-          "both; set `{}`, or use IPv6",
+          "NIC carries what is for both; set `{}`, or use IPv6",
           dialled.name, rails_.at(entry.lane.rails.local).name, entry.hello.peer, dialled.name, discovery::kMendArp);
 }
 
@@ -263,7 +262,7 @@ void Acceptor::on_confirmed(UnconfirmedLanes::Entry entry) {
   const bool gives_way =
       session && !session->was_heard() && owner_.was_dialled(*session) && self_.instance < hello.from;
   if (session && !gives_way) {
-    RW_INFO(net, "lane {} of {} comes too late: another session is there", hello.lane, hello.peer);
+    RW_INFO(net, "lane {} of {} came too late: another session exists", hello.lane, hello.peer);
     return;
   }
   if (hello.kind == Hello::Kind::first) return owner_.accept_session(hello, std::move(entry.lane));

@@ -20,7 +20,7 @@ void LinkWatch::open(Report reported, Gone gone, Changed changed) {
   gone_ = std::move(gone);
   changed_ = std::move(changed);
   if (const Status s = listen(); !s.ok()) {
-    RW_INFO(net, "no news of links: {}", s.message());
+    RW_INFO(net, "cannot watch links: {}", s.message());
     go_on_later();
   }
 }
@@ -41,7 +41,7 @@ void LinkWatch::go_on_later() {
   listen_timer_ = reactor_.at(now() + kAgainMost, [this] {
     listen_timer_ = 0;
     if (!listen().ok()) return go_on_later();
-    RW_INFO(net, "there is news of links again");
+    RW_INFO(net, "watches links again");
     find_changes(kSettle);
   });
 }
@@ -67,7 +67,7 @@ void LinkWatch::on_ready(std::uint32_t) {
   });
   Result<discovery::News> news = news_->read();
   if (!news.ok()) {
-    RW_INFO(net, "no more news of links: {}; the kernel is asked again in {} s", news.status().message(),
+    RW_INFO(net, "no longer watches links: {}; retries in {} s", news.status().message(),
             std::chrono::duration_cast<std::chrono::seconds>(kAgainMost).count());
     stop_listening();
     go_on_later();

@@ -80,7 +80,7 @@ bool OwnRails::take_rail(int known, Rail rail) {
   if (is_new && config_.devices != DeviceModel::aggregate) return true;
   if (is_new && index == int(protocol::kRailsMax)) {
     if (!std::exchange(said_too_many_, true))
-      RW_WARN(net, "interface {} is no rail: there have been {} already", rail.name, index);
+      RW_WARN(net, "interface {} is not used: there have been {} rails already", rail.name, index);
     return true;
   }
   if (const Status s = rail_listeners_.put(index, rail); !s.ok()) {

@@ -43,7 +43,7 @@ Status RailListeners::open(const Config& config, const std::vector<Rail>& rails)
   ports_ = config.ports;
   for (int i = 0; i < int(rails.size()); ++i) RW_TRY(put(i, rails[std::size_t(i)]));
   if (const std::size_t left = descriptors_left(); left < kDescriptorsWanted)
-    RW_WARN(init, "this process may open {} more descriptors{}: connections wait for one, and a peer takes one a lane",
+    RW_WARN(init, "this process may open {} more descriptors{}: each lane needs one, and connections wait for them",
             left, descriptor_hint(EMFILE));
   return {};
 }

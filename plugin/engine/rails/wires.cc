@@ -88,7 +88,7 @@ Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& off
   if (its == ports.end()) return begin_plain(ports, wire::Port::Role::acceptor, {{}, std::move(descriptor)});
   Result<Begun> begun = begin(*its, wire::Port::Role::acceptor, {offered->bytes});
   if (begun.ok() || begun.status().code() == Code::remote) return begun;
-  RW_INFO(net, "no {} for a lane that a peer offers by it: {}; the plain wire takes its place", its->wire->name(),
+  RW_INFO(net, "no {} for a lane that a peer offers: {}; the lane uses the plain wire", its->wire->name(),
           begun.status().message());
   return begin_plain(ports, wire::Port::Role::acceptor, {});
 }

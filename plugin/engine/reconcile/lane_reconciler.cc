@@ -58,8 +58,8 @@ RailPairs::Hooks LaneReconciler::hooks() {
           .jitter = options_.jitter,
           .long_backoff =
               [this](const RailPairs::Pair& pair) {
-                RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it backs off for {} s",
-                        own(pair.rails).name, peers(pair.rails).name, lanes_.peer(),
+                RW_WARN(net, "rail {} to rail {} of {}: lost often or slow; backs off for {} s", own(pair.rails).name,
+                        peers(pair.rails).name, lanes_.peer(),
                         std::chrono::duration_cast<std::chrono::seconds>(pair.backoff.last()).count());
               }};
 }
@@ -69,7 +69,7 @@ void LaneReconciler::on_probe(const RailPair& by, Address::Family family, const 
   bool news = false;
   for (int rail = 0; rail < int(peer_rails.size()); ++rail) {
     if (!take_peer_rail(rail, peer_rails[std::size_t(rail)])) continue;
-    RW_INFO(net, "{} says of its rail {}: {}", lanes_.peer(), peer_rails[std::size_t(rail)].name,
+    RW_INFO(net, "{} reports its rail {}: {}", lanes_.peer(), peer_rails[std::size_t(rail)].name,
             state_of(peer_rails[std::size_t(rail)]));
     news = true;
   }
@@ -161,7 +161,7 @@ bool LaneReconciler::dial(const RailPairs::Due& due) {
   RailPairs::Pair& pair = *due.pair;
   if (free_again_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
     if (next_lane_++ == std::numeric_limits<protocol::LaneId>::max() + 1u)
-      RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", lanes_.peer());
+      RW_WARN(net, "session with {}: all 65536 lane numbers are used; lost lanes are not replaced", lanes_.peer());
     return true;
   }
   const std::optional<Route> way = find_way(pair);

@@ -1,5 +1,5 @@
 // Part of RailPairs: lanes that are too many, such as backup lanes once the primary pairs carry again
-// (docs/operate/reliability.md, "Stand-ins").
+// (docs/operate/reliability.md, "Backup lanes").
 #include <algorithm>
 
 #include "engine/reconcile/rail_pairs.h"

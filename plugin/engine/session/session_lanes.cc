@@ -156,7 +156,7 @@ void SessionLanes::withdraw(protocol::StreamId stream, bool sends, std::span<con
   if (!withdrawn) owner_.fail(out_of_memory());
 }
 
-// -------------------------------------------------- lanes end in good order (docs/operate/reliability.md, "Stand-ins")
+// ----------------------------------------------- lanes end in good order (docs/operate/reliability.md, "Backup lanes")
 
 void SessionLanes::retire(const std::vector<Surplus>& surplus) {
   if (surplus.empty() && !std::exchange(any_retires_, false)) return;
@@ -181,8 +181,7 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
       locked.publish();
     }
     news = true;
-    RW_INFO(net, "lane {} to {} {}", id, peer_,
-            retires ? "retires: others carry what it stood in for" : "serves again");
+    RW_INFO(net, "lane {} to {} {}", id, peer_, retires ? "retires: primary pairs carry again" : "serves again");
   }
   if (news) owner_.wake();
 }

@@ -153,8 +153,8 @@ class SessionLanes {
   // Our rail has lost its link, or has one again.
   void announce_link(int rail, bool up);
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
-  // The surplus lanes retire from now on, and no others (docs/operate/reliability.md, "Stand-ins"). For the side that
-  // dials.
+  // The surplus lanes retire from now on, and no others (docs/operate/reliability.md, "Backup lanes"). For
+  // the side that dials.
   void retire(const std::vector<Surplus>& surplus);
 
   // Closes every lane, and gives up the lanes on their way. REQUIRES: the session is over, or no thread drives it any

@@ -204,8 +204,7 @@ void SessionLanes::log_silence(bool is_silent) {
 void SessionLanes::log_stopped() const {
   RW_WARN(net,
           "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, without time on its cores, or "
-          "are large "
-          "packets lost on every rail (a smaller MTU on the way)?",
+          "are large packets lost on every rail (a smaller MTU on the way)?",
           peer_);
 }
 
@@ -216,13 +215,13 @@ void SessionLanes::on_overridden(protocol::LaneId id, const protocol::CreditWind
   };
   table_.with_lane(id, [&](LaneDriver& lane) {
     lane.assert_claimed();
-    RW_WARN(net,
-            "lane {} to {} on rail {}, to {}: the receiver has let nothing go for {:.1f} s (window: {}, limit: {}), so "
-            "one segment a second goes "
-            "all the same. Is {} stopped, without time on its cores, or of another build? railweave-info: MAY SEND "
-            "here, LETS COME there",
-            id, peer_, lane.rail(), lane.remote_address(), std::chrono::duration<double>(how.let_nothing_go).count(),
-            told(how.said.window_bytes, " bytes"), told(how.said.limit, " bytes ever"), peer_);
+    RW_WARN(
+        net,
+        "lane {} to {} on rail {}, to {}: the receiver's credit window has allowed nothing for {:.1f} s (window: {}, "
+        "limit: {}); the lane sends one segment a second anyway. Is {} stopped, without time on its cores, or of "
+        "another build? railweave-info: MAY SEND here, LETS COME there",
+        id, peer_, lane.rail(), lane.remote_address(), std::chrono::duration<double>(how.let_nothing_go).count(),
+        told(how.said.window_bytes, " bytes"), told(how.said.limit, " bytes ever"), peer_);
   });
 }
 

@@ -1,7 +1,8 @@
 // The protocol session, shared by several threads: its mutex, incoming posts, outgoing completions and events.
 //
 // Threads: any. Only this class locks the mutex; callers reach the protocol through Locked. The mutex is held for
-// bookkeeping only, never across a system call. A lane's claim is taken before the mutex (docs/internals/threading.md).
+// bookkeeping. One system call is made under it: LaneDriver::take_frames() reads TCP_INFO. A lane's claim is taken
+// before the mutex (docs/internals/threading.md).
 // Errors: a call without memory throws std::bad_alloc. Posts, completions and events that it did not move stay for the
 // next call.
 #pragma once

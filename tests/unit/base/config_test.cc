@@ -263,8 +263,7 @@ void use_a_section_of_its_own() {
   const Status wrong = Config::parse({{"RAILWEAVE_TEST_SPEED", "10"}, {"RAILWEAVE_TEST_NAME", "none"}}).status();
   const char* const said =
       "RAILWEAVE_TEST_NAME: found 'none', expected a name; RAILWEAVE_TEST_SPEED: found '10', expected an integer from "
-      "1 "
-      "to 9";
+      "1 to 9";
   std::_Exit(wrong.message() == said ? 0 : 6);
 }
 

@@ -112,8 +112,7 @@ TEST(RailHazards, strict_reverse_path_drops_what_comes_from_beyond_the_subnet) {
   EXPECT_EQ("good", texts[0]);
   EXPECT_EQ(
       "good for its own subnet, drops what comes from beyond it, because rp_filter is 1 and the route back there leads "
-      "by "
-      "eth0; mend: " +
+      "by eth0; mend: " +
           std::string(kMendReversePath),
       texts[1]);
   EXPECT_EQ(kBothGood, verdicts(kSubnetEach, settings_of(1, 2), {"eth0", "eth1"}, {"", ""}, "eth0"));
@@ -125,8 +124,7 @@ TEST(RailHazards, three_rails_are_named_and_subnets_within_one_another_are_one) 
   const auto texts = verdicts(rails, settings_of(0, 0), {"a", "b", "c", "d"});
   EXPECT_EQ(
       "answers ARP for the addresses of b and c, so peers may send that traffic here; where a switch joins it with d, "
-      "it answers "
-      "ARP for the addresses of d" +
+      "it answers ARP for the addresses of d" +
           kArp,
       texts[0]);
   EXPECT_EQ("good; where a switch joins it with a, b and c, it answers ARP for the addresses of a, b and c" + kArp,

@@ -60,7 +60,7 @@ TEST_F(CreditOverride, a_receiver_that_lets_nothing_go_is_logged_once_a_lane) {
   for (const std::size_t lane : {0u, 1u}) {
     const std::string number = std::to_string(lane);
     EXPECT_TRUE(warnings[lane].starts_with("lane " + number + " to paper on rail eth" + number +
-                                           ", to far: the receiver has let nothing go for 1."))
+                                           ", to far: the receiver's credit window has allowed nothing for 1."))
         << warnings[lane];
     EXPECT_NE(warnings[lane].find(" s (window: 0 bytes, limit: 70000 bytes ever)"), std::string::npos)
         << warnings[lane];
