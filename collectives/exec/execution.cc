@@ -63,7 +63,7 @@ Result<bool> Execution::advance(bool live) {
 }
 
 std::size_t Execution::bytes_on_their_way() const {
-  if (!ready_.empty() || flows_.size() > kPolledMost) return 0;
+  if (!ready_.empty() || flows_.size() > kTestedMost) return 0;
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (const FlowState& flow : flows_) {
     if (flow.posted.empty() && flow.next == flow.flow->steps.size()) continue;

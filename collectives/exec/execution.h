@@ -53,7 +53,7 @@ class Execution {
   std::vector<int> awaited() const;
 
  private:
-  static constexpr std::size_t kPolledMost = 64;  // flows; with more bytes_on_their_way() is 0, and tests none
+  static constexpr std::size_t kTestedMost = 64;  // flows; with more bytes_on_their_way() is 0, and tests none
   static constexpr std::size_t kPostedMax = 24;   // requests of one flow: keeps rails busy, and fits into one stream
 
   struct Posted {

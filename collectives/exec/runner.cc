@@ -161,7 +161,7 @@ Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
       busy |= driven->busy();
       for (auto& callback : driven->take_callbacks()) callbacks.push_back(std::move(callback));
     }
-    for (Driven* driven : driven_) driven->check_peers();
+    for (Driven* driven : driven_) driven->after_pass();
     if (may_rest != nullptr && !moved)
       for (const Driven* driven : driven_) *may_rest = std::min(*may_rest, driven->may_rest());
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);

@@ -31,7 +31,7 @@ class Driven {
   // Does the work that can be done now. True: something moved.
   virtual bool advance() = 0;
   // Called in each pass after all objects have advanced.
-  virtual void check_peers() = 0;
+  virtual void after_pass() = 0;
   // True while operations are unfinished.
   virtual bool busy() const = 0;
   // How long nothing is delayed if no thread calls advance(); max: no data is on its way.

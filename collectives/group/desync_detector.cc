@@ -8,7 +8,7 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr std::size_t kPolledMost = 8;  // ranks; all ranks asking about all ranks would overload the store
+constexpr std::size_t kAskedMost = 8;  // ranks; all ranks asking about all ranks would overload the store
 
 }  // namespace
 
@@ -16,7 +16,7 @@ std::string compare(const Rendezvous& place, const ProgressReport& own) {
   std::string text(sizeof own.doing, '\0');
   std::memcpy(text.data(), own.doing.data(), text.size());
   place.publish_progress(text);
-  for (std::size_t i = 0; i < std::min(own.awaited.size(), kPolledMost); ++i) {
+  for (std::size_t i = 0; i < std::min(own.awaited.size(), kAskedMost); ++i) {
     const int other = own.awaited[i];
     const std::string told = place.progress_of(other);
     std::array<Fingerprint, kPriorities> theirs{};

@@ -162,7 +162,7 @@ StepLearner::Issued EngineGroup::learn_from(const Call& call, OperationWork& wor
   const std::uint64_t what = (std::uint64_t(bytes) * kPriorities + std::uint64_t(call.hints.priority)) * kOperations +
                              std::uint64_t(call.problem.operation);
   StepLearner::Issued issued = learning->issued(what, bytes, now());
-  if (issued.watched) work.record_wait(std::move(learning), *issued.watched);
+  if (issued.watched) work.report_wait_to(std::move(learning), *issued.watched);
   return issued;
 }
 
@@ -218,7 +218,7 @@ bool EngineGroup::advance() {
 }
 
 // All groups of an engine share the scheduler: in each pass the first group does this for the others.
-void EngineGroup::check_peers() {
+void EngineGroup::after_pass() {
   if (scheduler_->off()) return;
   if (scheduler_->held() > 0) scheduler_->pass_turn(now());
   const auto most = scheduler_->take_most_live();

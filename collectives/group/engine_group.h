@@ -69,7 +69,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
 
   // --- Driven, under the runner's lock. The runner calls through Driven, where clang does not check the lock.
   bool advance() override RW_REQUIRES(runner_->mutex());
-  void check_peers() override RW_REQUIRES(runner_->mutex());
+  void after_pass() override RW_REQUIRES(runner_->mutex());
   bool busy() const override RW_REQUIRES(runner_->mutex());
   Nanos may_rest() const override RW_REQUIRES(runner_->mutex());
   std::vector<std::function<void()>> take_callbacks() override RW_REQUIRES(runner_->mutex()) {
@@ -172,7 +172,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::list<Running> running_ RW_GUARDED_BY(runner_->mutex());
   Status failed_ RW_GUARDED_BY(runner_->mutex());   // the first error, for good; ok: the group works
   Status failing_ RW_GUARDED_BY(runner_->mutex());  // the coming failed_, while the other ranks are notified
-  TimePoint give_up_telling_ RW_GUARDED_BY(runner_->mutex()){};  // when end() comes though the store did not answer
+  TimePoint give_up_announcing_ RW_GUARDED_BY(runner_->mutex()){};  // when end() comes though the store did not answer
   // begin of standing still, or the last query to the store
   TimePoint quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
   TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};        // begin of standing still

@@ -120,12 +120,12 @@ Status EngineGroup::check_exchange(TimePoint t) {
 void EngineGroup::fail(Status why) {
   if (!failed_.ok() || !failing_.ok()) return;
   failing_ = std::move(why);
-  give_up_telling_ = now() + kAnnounceMost;
+  give_up_announcing_ = now() + kAnnounceMost;
   answer_ = ask([place = place_, failing = failing_] { return place.report_failure(failing); });
 }
 
 bool EngineGroup::end_if_announced() {
-  if (!is_answered() && now() < give_up_telling_) return false;
+  if (!is_answered() && now() < give_up_announcing_) return false;
   end(std::exchange(failing_, {}));
   return true;
 }

@@ -61,9 +61,9 @@ Result<bool> Messages::advance() {
       if (!did.ok()) return PeerStreams::lost(r, did.status());
       moved |= *did;
     }
-    RW_TRY(find_overfull(r, peer));
+    RW_TRY(check_overfull(r, peer));
   }
-  RW_TRY(find_missed());
+  RW_TRY(check_gone_peers());
   return moved;
 }
 
@@ -74,7 +74,7 @@ const Status* Messages::Peer::gone() const {
 }
 
 // Returns an error only if a receive or a send needs a peer that is gone.
-Status Messages::find_missed() const {
+Status Messages::check_gone_peers() const {
   const bool from_anyone = std::ranges::any_of(wanted_, [](const Parcel& p) { return p.message.peer == kAnySource; });
   bool somebody_left = false;
   int gone = -1;
@@ -98,7 +98,7 @@ bool Messages::wants(int rank, const Peer& peer) const {
 }
 
 // Fails after kFullMost only: receives that follow may match the offers that are kept, and so make room.
-Status Messages::find_overfull(int rank, Peer& peer) {
+Status Messages::check_overfull(int rank, Peer& peer) {
   const auto waits = [&](const Parcel& p) { return p.message.peer == rank; };
   const auto wanted = peer.full() ? std::ranges::find_if(wanted_, waits) : wanted_.end();
   if (wanted == wanted_.end()) {
@@ -176,13 +176,13 @@ Result<bool> Messages::listen(int rank, Peer& peer, Channel channel) {
     const Progress progress = *tested;
     if (!progress.done) return moved;
     ear.request = nullptr;
-    RW_TRY(heard(rank, peer, channel, std::span(ear.inbox).first(progress.bytes)));
+    RW_TRY(on_envelope(rank, peer, channel, std::span(ear.inbox).first(progress.bytes)));
     moved = true;
   }
   return moved;
 }
 
-Status Messages::heard(int rank, Peer& peer, Channel channel, std::span<const std::byte> data) {
+Status Messages::on_envelope(int rank, Peer& peer, Channel channel, std::span<const std::byte> data) {
   const auto malformed = [](const char* what, std::uint64_t found, const std::string& expected) {
     return Status(Code::remote, Scope::session,
                   fmt::format("malformed envelope: {} {}, expected {}", what, found, expected));

@@ -119,10 +119,10 @@ class Messages {
   Result<bool> listen(int rank, Peer& peer, Channel channel);
   Result<bool> move_bodies(int rank, Peer& peer);
   Result<bool> move_bodies(int rank, Peer& peer, int priority);
-  Status find_missed() const;
+  Status check_gone_peers() const;
   bool wants(int rank, const Peer& peer) const;
-  Status find_overfull(int rank, Peer& peer);
-  Status heard(int rank, Peer& peer, Channel channel, std::span<const std::byte> data);
+  Status check_overfull(int rank, Peer& peer);
+  Status on_envelope(int rank, Peer& peer, Channel channel, std::span<const std::byte> data);
   void on_offer(int rank, Peer& peer, Offer offer);
   Status on_clear(Peer& peer, const Envelope& envelope);
   bool claim_old_offer(Parcel& wanted);

@@ -44,7 +44,7 @@ class OperationWork final : public Work {
     trace_.issued(what, trace::number_of(origin_->group_name), bytes, priority);
   }
   // Makes wait() report operation `number` to `learning`. Call before another thread has the work.
-  void record_wait(std::shared_ptr<Learning> learning, std::uint64_t number) {
+  void report_wait_to(std::shared_ptr<Learning> learning, std::uint64_t number) {
     learning_ = std::move(learning);
     number_ = number;
   }

@@ -70,8 +70,8 @@ Status Rendezvous::abort_reason() const {
 Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, const std::string& own) {
   const TimePoint give_up = deadline_after(options_.timeout);
   const auto key_of = [&](int rank) { return key(fmt::format("{}/{}", what, rank)); };
-  reported_.push_back(key_of(options_.rank));
-  RW_TRY(store_->set(reported_.back(), fmt::format("{} {}", options_.size, own)));
+  published_.push_back(key_of(options_.rank));
+  RW_TRY(store_->set(published_.back(), fmt::format("{} {}", options_.size, own)));
   std::vector<std::string> values(std::size_t(options_.size));
   std::vector<int> missing(std::size_t(options_.size));
   std::iota(missing.begin(), missing.end(), 0);
@@ -133,8 +133,8 @@ Status Rendezvous::begin() {
 
 Result<std::string> Rendezvous::agree(const std::string& what, const std::string& value) {
   if (options_.rank == 0) {
-    reported_.push_back(key(what));
-    RW_TRY(store_->set(reported_.back(), value));
+    published_.push_back(key(what));
+    RW_TRY(store_->set(published_.back(), value));
     return value;
   }
   const TimePoint give_up = deadline_after(options_.timeout);
@@ -181,8 +181,8 @@ void Rendezvous::await_departures() const {
 }
 
 void Rendezvous::tidy_up() {
-  for (const std::string& told : reported_) (void)store_->remove(told);  // a store that is gone has nothing left
-  reported_.clear();
+  for (const std::string& told : published_) (void)store_->remove(told);  // a store that is gone has nothing left
+  published_.clear();
 }
 
 std::string Rendezvous::report_failure(const Status& why) const {

@@ -73,7 +73,7 @@ class Rendezvous {
   const std::shared_ptr<Store> store_;
   const Group::Options options_;
   std::shared_ptr<const RankClaim> claim_;
-  std::vector<std::string> reported_;
+  std::vector<std::string> published_;
   struct Announced {
     std::string what;
     std::vector<std::string> values;

@@ -15,8 +15,8 @@ namespace railweave::collectives {
 inline constexpr std::size_t kFrameBytesMax = 128 * 1024;
 
 struct StoreRequest {
-  // tell: set, and news to all. claim: not found when another client holds the key; free again once that one is gone,
-  // or has released it as often as it was claimed. release: has no answer.
+  // publish: set, and news to all. claim: not found when another client holds the key; free again once that one is
+  // gone, or has released it as often as it was claimed. release: has no answer.
   enum class Kind : std::uint8_t { set = 1, get = 2, remove = 3, publish = 4, claim = 5, release = 6 };
   Kind kind = Kind::get;
   std::uint32_t timeout_ms = 0;

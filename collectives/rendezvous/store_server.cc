@@ -117,7 +117,7 @@ void StoreServer::serve(Client& client, const StoreRequest& request) {
     case StoreRequest::Kind::set: set(request); return answer(client, true, "");
     case StoreRequest::Kind::publish:
       set(request);
-      reported_.insert(request.key);
+      published_.insert(request.key);
       send_news(
           {StoreNews::Kind::published, request.key, request.value});  // before the teller goes on, and perhaps ends
       return answer(client, true, "");
@@ -125,7 +125,7 @@ void StoreServer::serve(Client& client, const StoreRequest& request) {
     case StoreRequest::Kind::release: return release(client, request.key);
     case StoreRequest::Kind::remove:
       values_.erase(request.key);
-      if (reported_.erase(request.key) > 0) send_news({StoreNews::Kind::withdrawn, request.key, ""});
+      if (published_.erase(request.key) > 0) send_news({StoreNews::Kind::withdrawn, request.key, ""});
       return answer(client, true, "");
     case StoreRequest::Kind::get:
       if (const auto it = values_.find(request.key); it != values_.end()) return answer(client, true, it->second);

@@ -72,7 +72,7 @@ class StoreServer {
   const std::uint16_t port_;
   std::list<Client> clients_;
   std::map<std::string, std::string> values_;
-  std::set<std::string> reported_;  // keys of values_ that were news
+  std::set<std::string> published_;  // keys of values_ that were news
   std::map<std::string, Claim> claims_;
   std::thread thread_;
   TimePoint accepts_again_{};

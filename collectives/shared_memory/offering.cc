@@ -17,25 +17,25 @@ bool Offering::wanted() const {
 
 void Offering::posted(std::size_t bytes, Nanos took) {
   put_.sample(bytes, took);
-  announce();
+  publish();
 }
 
 void Offering::copied(int from, std::size_t bytes, Nanos took) {
-  choice_.on_writer_speed(double(exchange_.copying(from).put_cost_ps) / kPsPerNs);
+  choice_.set_writer_cost(double(exchange_.copying(from).put_cost_ps) / kPsPerNs);
   choice_.sample(false, bytes, took);
-  announce();
+  publish();
 }
 
 void Offering::read(std::size_t bytes, Nanos took) {
   choice_.sample(true, bytes, took);
-  announce();
+  publish();
 }
 
 // Announces larger changes only, because a write takes the cache line of `read` from the other ranks.
-void Offering::announce() {
+void Offering::publish() {
   const ShmExchange::Copying now{choice_.wants_fetch(), std::uint32_t(std::min(put_.ns_per_byte() * kPsPerNs, 1e9))};
-  if (now.wants_offers == reported_.wants_offers && now.put_cost_ps / 16 == reported_.put_cost_ps / 16) return;
-  reported_ = now;
+  if (now.wants_offers == published_.wants_offers && now.put_cost_ps / 16 == published_.put_cost_ps / 16) return;
+  published_ = now;
   exchange_.publish_copying(now);
 }
 

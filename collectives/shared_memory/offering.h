@@ -26,12 +26,12 @@ class Offering {
   void read(std::size_t bytes, Nanos took);
 
  private:
-  void announce();
+  void publish();
 
   ShmExchange& exchange_;
   CopyCost put_;
   CopyChoice choice_;
-  ShmExchange::Copying reported_;
+  ShmExchange::Copying published_;
 };
 
 }  // namespace railweave::collectives

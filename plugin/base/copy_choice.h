@@ -37,7 +37,7 @@ class CopyChoice {
   void sample(bool fetched, std::size_t bytes, Nanos took);
   // Sets the cost of the writer's copies into shared memory, as the writer measured it. 0: not known; then the cost of
   // the reader's inline copies counts instead.
-  void on_writer_speed(double ns_per_byte) { writer_ns_per_byte_ = ns_per_byte; }
+  void set_writer_cost(double ns_per_byte) { writer_ns_per_byte_ = ns_per_byte; }
   // True: fetching is the better way. While the other way's cost is stale, the answer is the other way.
   bool wants_fetch() const { return wants_fetch_; }
 

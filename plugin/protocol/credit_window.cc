@@ -25,7 +25,7 @@ void CreditWindow::apply(std::uint64_t edition, const Credit& credit) {
 // A window that is used up does not count as starvation: the receiver's kernel makes room again. A window that is too
 // small for any segment stays so. An idle lane is not polled, nor is any lane while this process stands still. Such
 // time does not count against the receiver.
-void CreditWindow::poll(TimePoint now, std::uint64_t position, bool waits) {
+void CreditWindow::observe(TimePoint now, std::uint64_t position, bool waits) {
   refused_ = refused_ && waits;
   if (refused_) without_credit_ += std::min(now - now_, kPollMost);
   let_go_at_ += std::max(Nanos{0}, now - now_ - kPollMost);

@@ -1,5 +1,5 @@
 // CreditWindow: how much the receiver allows this end to send by one lane (docs/internals/credit_windows.md). Pure:
-// time comes in by poll().
+// time comes in by observe().
 // Threads: one at a time.
 #pragma once
 
@@ -41,9 +41,9 @@ class CreditWindow {
   // Takes in a statement of the receiver. The statement ends an override, and holds until the next one. A statement
   // whose edition is not higher than the last one's has no effect.
   void apply(std::uint64_t edition, const Credit& credit);
-  // Notes the time, which does not go back. At most 100 ms since the last poll count. `position`: bytes that the lane
+  // Notes the time, which does not go back. At most 100 ms since the last call count. `position`: bytes that the lane
   // took so far. `waits`: data waits to be sent.
-  void poll(TimePoint now, std::uint64_t position, bool waits);
+  void observe(TimePoint now, std::uint64_t position, bool waits);
   // The lane took a segment, which ends an override. Returns the first override of the lane, once.
   std::optional<Override> took();
   // Data waits, and the credit has too little room for a segment.
@@ -63,11 +63,11 @@ class CreditWindow {
  private:
   Credit credit_;
   std::uint64_t edition_ = 0;
-  bool refused_ = false;  // refuse() was called; cleared by took(), and by a poll() at which no data waits
+  bool refused_ = false;  // refuse() was called; cleared by took(), and by an observe() at which no data waits
   Nanos without_credit_{0};
   bool starved_ = false;           // the receiver's statement is overridden
   bool reported_ = false;          // took() has returned the first override
-  TimePoint now_{}, let_go_at_{};  // last poll; last time at which the credit let a segment go or no data waited
+  TimePoint now_{}, let_go_at_{};  // last observe(); last time at which the credit let a segment go or no data waited
 };
 
 }  // namespace railweave::protocol

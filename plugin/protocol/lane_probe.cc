@@ -34,7 +34,7 @@ bool LaneProbe::begin(TimePoint now, std::uint64_t outstanding_bytes, Rate belie
   if (!passed_over()) next_ = now + first_rest_;
   if (now < next_) return false;
   running_ = true;
-  since_ = looked_ = now;
+  since_ = observed_at_ = now;
   believed_ = believed;
   left_ = bytes_ = bytes_for(believed);
   end_ = acknowledged_ + outstanding_bytes + bytes_ - kTailBytes;
@@ -48,8 +48,8 @@ std::optional<LaneProbe::Bounds> LaneProbe::observe(TimePoint now, std::uint64_t
   acknowledged_ = acknowledged_bytes;
   if (!running_) return {};
   const bool whole = acknowledged_ >= end_;
-  const Nanos took_at_least = looked_ - since_, took_at_most = std::max(now - since_, Nanos{1us});
-  looked_ = now;
+  const Nanos took_at_least = observed_at_ - since_, took_at_most = std::max(now - since_, Nanos{1us});
+  observed_at_ = now;
   if (!whole && outstanding_bytes > 0) return {};
   running_ = false;
   left_ = 0;

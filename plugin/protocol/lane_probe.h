@@ -41,15 +41,15 @@ class LaneProbe {
 
  private:
   bool running_ = false;
-  std::uint64_t bytes_ = kBytes;    // bytes of the running probe
-  std::uint64_t left_ = 0;          // bytes of padding still to be given to the lane
-  std::uint64_t acknowledged_ = 0;  // bytes, ever
-  std::uint64_t end_ = 0;           // acknowledged_ at which the probe ends
-  std::optional<Bounds> faster_;    // result of the last probe, which is to be repeated
-  TimePoint since_{}, looked_{};    // when the probe began; last observe()
-  Rate believed_;                   // estimate when the probe began
-  TimePoint next_{};                // time of the next probe; zero: the lane is not passed over
-  Nanos first_rest_;                // pause before a lane's first probe; longer after each that raised the estimate
+  std::uint64_t bytes_ = kBytes;       // bytes of the running probe
+  std::uint64_t left_ = 0;             // bytes of padding still to be given to the lane
+  std::uint64_t acknowledged_ = 0;     // bytes, ever
+  std::uint64_t end_ = 0;              // acknowledged_ at which the probe ends
+  std::optional<Bounds> faster_;       // result of the last probe, which is to be repeated
+  TimePoint since_{}, observed_at_{};  // when the probe began; last observe()
+  Rate believed_;                      // estimate when the probe began
+  TimePoint next_{};                   // time of the next probe; zero: the lane is not passed over
+  Nanos first_rest_;                   // pause before a lane's first probe; longer after each that raised the estimate
 };
 
 }  // namespace railweave::protocol

@@ -5,8 +5,8 @@
 
 namespace railweave::protocol {
 
-void LateFrames::poll(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged,
-                      Nanos smoothed_rtt) {
+void LateFrames::observe(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged,
+                         Nanos smoothed_rtt) {
   assert(before <= now && acknowledged <= taken);
   acknowledged_ = acknowledged;
   late_end_ = 0;
@@ -16,13 +16,13 @@ void LateFrames::poll(TimePoint before, TimePoint now, std::uint64_t taken, std:
   }
   const Nanos patience = std::clamp<Nanos>(kRoundTrips * smoothed_rtt, kLeast, kMost);
   while (count_ > 1 && at(1).at <= before - patience) {
-    oldest_ = (oldest_ + 1) % kPollsMax;
+    oldest_ = (oldest_ + 1) % kReadingsMax;
     --count_;
   }
   if (count_ > 0 && at(0).at <= before - patience) late_end_ = at(0).taken;
   const bool worth_keeping =
-      count_ == 0 || (taken > at(count_ - 1).taken && now - at(count_ - 1).at >= patience / kPollsInPatience);
-  if (worth_keeping && count_ < kPollsMax) at(count_++) = {now, taken};
+      count_ == 0 || (taken > at(count_ - 1).taken && now - at(count_ - 1).at >= patience / kReadingsInPatience);
+  if (worth_keeping && count_ < kReadingsMax) at(count_++) = {now, taken};
 }
 
 LateFrames::Range LateFrames::take_new() {

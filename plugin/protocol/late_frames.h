@@ -1,7 +1,7 @@
 // LateFrames: the frames of one lane that the peer's kernel has not acknowledged in time (decision D8). There is no
-// time per frame. Each poll notes how many frames the lane had taken: these frames are at least as old as the poll. A
-// poll that comes late finds fewer frames late, never more. The frames of a lane are in order, so the late ones are a
-// range of numbers.
+// time per frame. Each reading notes how many frames the lane had taken: these frames are at least as old as the
+// reading. A reading that comes late finds fewer frames late, never more. The frames of a lane are in order, so the
+// late ones are a range of numbers.
 //
 // Pure: time comes in as an argument. Threads: one at a time.
 #pragma once
@@ -25,8 +25,8 @@ class LateFrames {
   // The lane took `taken` frames ever, and the peer's kernel acknowledged the first `acknowledged` of them. `before`: a
   // time before the kernel was asked. `now`: a time after the lane's frames were counted. The thread may lose its core
   // in between. `smoothed_rtt`: 0 if not known.
-  void poll(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt);
-  // Some frame was late at the last poll.
+  void observe(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt);
+  // Some frame was late at the last observe().
   bool any() const { return acknowledged_ < late_end_; }
 
   struct Range {
@@ -36,16 +36,16 @@ class LateFrames {
   Range take_new();
 
  private:
-  static constexpr std::size_t kPollsMax = 32;
-  static constexpr int kPollsInPatience = 16;  // polls kept in the time after which a frame is late; more add nothing
+  static constexpr std::size_t kReadingsMax = 32;
+  static constexpr int kReadingsInPatience = 16;  // kept in the time after which a frame is late; more add nothing
 
   struct Reading {
     TimePoint at;
     std::uint64_t taken;
   };
-  Reading& at(std::size_t index) { return polls_[(oldest_ + index) % kPollsMax]; }
+  Reading& at(std::size_t index) { return readings_[(oldest_ + index) % kReadingsMax]; }
 
-  std::array<Reading, kPollsMax> polls_{};  // a ring; at most one poll is older than the time limit
+  std::array<Reading, kReadingsMax> readings_{};  // a ring; at most one is older than the time limit
   std::size_t oldest_ = 0, count_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t late_end_ = 0;   // frames below this number are late, unless acknowledged

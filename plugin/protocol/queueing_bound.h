@@ -18,7 +18,7 @@ class QueueingBound {
     Nanos over;  // for how long the lane was seen to carry no more
   };
 
-  // Takes in a look at the lane. `acknowledged_bytes`: ever. `outstanding_bytes`: now. `full`: the lane may not hold
+  // Takes in a reading of the lane. `acknowledged_bytes`: ever. `outstanding_bytes`: now. `full`: the lane may not hold
   // much more. `min_rtt`: 0 if not known. Neither `now` nor `acknowledged_bytes` goes back.
   // Timing begins when `min_rtt` is known and a full lane holds at least three least segments. Timing ends when all but
   // the last quarter is acknowledged. Returns a bound if this took longer than `min_rtt` and the 2 ms that
@@ -33,7 +33,7 @@ class QueueingBound {
   std::uint64_t bytes_ = 0;                // outstanding at `since_`; 0: nothing is timed
   Nanos late_{0};                          // how late the acknowledgement may be
   std::uint64_t acknowledged_enough_ = 0;  // bytes acknowledged, ever, at which timing ends
-  TimePoint since_{}, until_{};            // first and last look while fewer are acknowledged
+  TimePoint since_{}, until_{};            // first and last reading while fewer are acknowledged
 };
 
 }  // namespace railweave::protocol

@@ -12,9 +12,9 @@ void RailUpdates::announce(Statement news) {
   assert(news.rail >= 0 && news.rail < kRailsMax && news.bytes.size() <= kControlPayloadBytesMax);
   for (const auto& known : ours_)
     if (known->news.rail == news.rail && known->news.edition >= news.edition) return;
-  auto told = std::make_unique<Ours>();
-  told->news = std::move(news);
-  ours_.push_back(std::move(told));
+  auto queued = std::make_unique<Ours>();
+  queued->news = std::move(news);
+  ours_.push_back(std::move(queued));
   for (const auto& known : ours_)
     if (known != ours_.back() && known->news.rail == ours_.back()->news.rail) known->pending = false;
   forget_outdated();
@@ -64,9 +64,9 @@ void RailUpdates::forget_outdated() {
 
 bool RailUpdates::apply(const FrameHeader& header, std::string_view payload) {
   const auto said = RailsFrame::of(header);
-  auto known = std::ranges::find(heard_, said.rail, [](const Heard& heard) { return heard.news.rail; });
-  if (known != heard_.end() && known->news.edition >= said.edition) return false;
-  if (known == heard_.end()) known = heard_.insert(known, Heard{});
+  auto known = std::ranges::find(received_, said.rail, [](const Received& received) { return received.news.rail; });
+  if (known != received_.end() && known->news.edition >= said.edition) return false;
+  if (known == received_.end()) known = received_.insert(known, Received{});
   known->news = {said.rail, said.edition, std::string(payload)};
   known->taken = false;
   return true;
@@ -74,8 +74,8 @@ bool RailUpdates::apply(const FrameHeader& header, std::string_view payload) {
 
 std::vector<RailUpdates::Statement> RailUpdates::take_received() {
   std::vector<Statement> news;
-  for (Heard& heard : heard_)
-    if (!std::exchange(heard.taken, true)) news.push_back(heard.news);
+  for (Received& received : received_)
+    if (!std::exchange(received.taken, true)) news.push_back(received.news);
   return news;
 }
 

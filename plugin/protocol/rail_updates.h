@@ -47,7 +47,7 @@ class RailUpdates {
     bool pending = true;
     int named = 0;  // frames in lane ledgers that carry the statement
   };
-  struct Heard {
+  struct Received {
     Statement news;
     bool taken = false;
   };
@@ -55,7 +55,7 @@ class RailUpdates {
   void forget_outdated();
 
   std::vector<std::unique_ptr<Ours>> ours_;  // includes outdated statements that ledgers name
-  std::vector<Heard> heard_;                 // one for each rail
+  std::vector<Received> received_;           // one for each rail
 };
 
 }  // namespace railweave::protocol

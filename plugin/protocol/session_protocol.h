@@ -129,7 +129,7 @@ class SessionProtocol {
   bool wants_report(LaneId lane, TimePoint now) const;
 
   // --- control frames never wait for one lane (decision D8): session_protocol_late.cc
-  struct LanePoll {
+  struct ReportedLane {
     LaneId lane = 0;
     LaneReport report;
   };
@@ -141,7 +141,7 @@ class SessionProtocol {
   // statement is late if its lane's kernel did not get it acknowledged in time (late_frames.h). `lanes`: all open ones,
   // with reports taken between `before` and `now`. A late lane gets no control while another one is not late. Returns
   // the number of retransmitted frames; next_frames() has them.
-  std::size_t say_late_control_again(TimePoint before, TimePoint now, std::span<const LanePoll> lanes);
+  std::size_t say_late_control_again(TimePoint before, TimePoint now, std::span<const ReportedLane> lanes);
   // Statements that lanes took, ever; and those retransmitted because they were late.
   std::uint64_t control_frames() const { return control_frames_; }
   std::uint64_t control_frames_said_again() const { return control_frames_said_again_; }

@@ -87,7 +87,7 @@ void SessionProtocol::report(LaneId id, TimePoint now, const LaneReport& report)
   if (const auto seen = lane->probe.observe(now, report.acknowledged_bytes, report.outstanding_bytes))
     lane->estimator.bound(seen->least, seen->most);
   prove(*lane, report.acknowledged_bytes);
-  lane->window.poll(now, lane->taken_bytes, !turns_.empty());
+  lane->window.observe(now, lane->taken_bytes, !turns_.empty());
   lane->view = {lane->estimator.known(),  lane->estimator.rate(),   report.min_rtt,
                 report.outstanding_bytes, urgent_send_streams_ > 0, lane->window.standing().window_bytes};
   const bool full = !worth_refilling(lane->view);

@@ -14,12 +14,13 @@ bool SessionProtocol::watches_control() const {
   });
 }
 
-std::size_t SessionProtocol::say_late_control_again(TimePoint before, TimePoint now, std::span<const LanePoll> looks) {
-  for (const LanePoll& poll : looks) {
-    Lane* lane = find(poll.lane);
+std::size_t SessionProtocol::say_late_control_again(TimePoint before, TimePoint now,
+                                                    std::span<const ReportedLane> lanes) {
+  for (const ReportedLane& reported : lanes) {
+    Lane* lane = find(reported.lane);
     if (lane == nullptr || lane->state != Lane::State::live) continue;
-    const std::uint64_t acknowledged = lane->ledger.on_kernel_acknowledged(poll.report.acknowledged_bytes);
-    lane->late.poll(before, now, lane->ledger.taken(), acknowledged, poll.report.smoothed_rtt);
+    const std::uint64_t acknowledged = lane->ledger.on_kernel_acknowledged(reported.report.acknowledged_bytes);
+    lane->late.observe(before, now, lane->ledger.taken(), acknowledged, reported.report.smoothed_rtt);
   }
   const bool another =
       std::ranges::any_of(lanes_, [this](const auto& lane) { return serves(*lane) && !lane->late.any(); });

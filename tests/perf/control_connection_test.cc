@@ -57,12 +57,12 @@ TEST_F(ControlConnectionTest, a_rank_that_left_is_an_error_after_what_it_said) {
   EXPECT_EQ(zero_->try_receive().status().code(), Code::remote);
 }
 
-TEST_F(ControlConnectionTest, poll__reports_that_the_peer_has_gone_and_takes_no_message) {
-  EXPECT_TRUE(zero_->poll().ok());
+TEST_F(ControlConnectionTest, check_peer__sees_that_the_peer_has_gone_and_takes_no_message) {
+  EXPECT_TRUE(zero_->check_peer().ok());
   EXPECT_TRUE(one_->send("last word").ok());
-  EXPECT_TRUE(zero_->poll().ok());
+  EXPECT_TRUE(zero_->check_peer().ok());
   one_.reset();
-  EXPECT_EQ(zero_->poll().code(), Code::remote);
+  EXPECT_EQ(zero_->check_peer().code(), Code::remote);
   EXPECT_EQ(zero_->receive().value(), "last word");
 }
 

@@ -10,7 +10,7 @@ LaneKeeping::LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, in
       a_(a),
       b_(b),
       lanes_per_pair_(lanes_per_pair),
-      reported_(told),
+      logged_absences_(told),
       timers_of_a_(net, a),
       timers_of_b_(net, b),
       dialler_of_a_(net, a, b),
@@ -37,7 +37,7 @@ void LaneKeeping::begin(int rail) {
   const engine::LaneReconciler::Options options{lanes_per_pair_, [this] { return int(net_.random_below(256)); }};
   reconciler_ = std::make_unique<engine::LaneReconciler>(
       engine::SessionAccess{timers_of_a_, dialler_of_a_, a_.lanes(), a_.host().own}, options, b_.host().announced,
-      engine::LaneReconciler::FirstLane{rails, rail}, reported_);
+      engine::LaneReconciler::FirstLane{rails, rail}, logged_absences_);
   probe_ = std::make_unique<engine::PeerProbe>(
       engine::SessionAccess{timers_of_b_, dialler_of_b_, b_.lanes(), b_.host().own}, a_.host().announced);
   poll();
@@ -49,7 +49,7 @@ void LaneKeeping::poll() {
 }
 
 void LaneKeeping::on_link(SessionEnd& end, int rail, bool up) {
-  end.announce_link(rail, up);
+  end.set_link(rail, up);
   if (!up || &end != &a_) return;
   if (reconciler_) reconciler_->on_link_up(rail);
   retirement_.say_again();

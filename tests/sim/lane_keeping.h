@@ -50,7 +50,7 @@ class LaneKeeping {
   SessionEnd& a_;
   SessionEnd& b_;
   const int lanes_per_pair_;
-  engine::LoggedAbsences& reported_;
+  engine::LoggedAbsences& logged_absences_;
   EndTimers timers_of_a_, timers_of_b_;
   SimDialler dialler_of_a_, dialler_of_b_;
   std::unique_ptr<engine::LaneReconciler> reconciler_;  // of `a`; null: stopped

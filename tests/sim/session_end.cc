@@ -113,9 +113,9 @@ std::vector<SessionEnd::OpenLane> SessionEnd::open_lanes() const {
   return open;
 }
 
-void SessionEnd::announce_link(int rail, bool up) {
+void SessionEnd::set_link(int rail, bool up) {
   if (over() || dead_) return;
-  lanes_.announce_link(rail, up);
+  lanes_.set_link(rail, up);
   touch();
 }
 

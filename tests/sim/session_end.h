@@ -65,7 +65,7 @@ class SessionEnd final : private engine::LanesOwner {
   // By number.
   std::vector<OpenLane> open_lanes() const;
   // A link of the end's own host went up or down.
-  void announce_link(int rail, bool up);
+  void set_link(int rail, bool up);
 
   // --- ending
   // Ends every request; nothing moves here any more.
@@ -107,7 +107,7 @@ class SessionEnd final : private engine::LanesOwner {
     if (on_lane_stands) on_lane_stands();
   }
   bool may_warn_of_silence(bool) override { return false; }
-  void announce_loss(const Status&) override {}
+  void log_loss(const Status&) override {}
   void fail(const Status& why) override;
   void lose(const std::string& why, int system_errno) override;
 

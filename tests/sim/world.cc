@@ -101,7 +101,7 @@ std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::st
                                           [this](const std::string& what) { fail(what); });
   watch_end(c, *end);
   for (std::size_t rail = 0; rail < host.rails.size(); ++rail)
-    if (host.rails[rail].link_down) end->announce_link(int(rail), false);
+    if (host.rails[rail].link_down) end->set_link(int(rail), false);
   return end;
 }
 

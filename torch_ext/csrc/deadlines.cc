@@ -46,7 +46,7 @@ void Deadlines::Clock::run() {
     }
     next = TimePoint::max();  // expect() may set a new one meanwhile
     lock.unlock();
-    const TimePoint after = look();  // the owner may be gone afterwards; then `over` is set
+    const TimePoint after = end_late();  // the owner may be gone afterwards; then `over` is set
     lock.lock();
     next = std::min(next, after);
   }

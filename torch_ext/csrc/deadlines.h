@@ -15,11 +15,11 @@ namespace railweave::torch_ext {
 // A thread of one backend (railweave-late) that sleeps until the earliest deadline.
 class Deadlines {
  public:
-  // `look` ends late operations and returns the next deadline. It is called on this object's thread, without a lock
+  // `end_late` ends late operations and returns the next deadline. It is called on this object's thread, without a lock
   // held.
-  explicit Deadlines(std::function<TimePoint()> look) : clock_(std::make_shared<Clock>(std::move(look))) {}
-  // Joins the thread. If called from `look` (an ended operation dropped the last reference to a backend), detaches the
-  // thread.
+  explicit Deadlines(std::function<TimePoint()> end_late) : clock_(std::make_shared<Clock>(std::move(end_late))) {}
+  // Joins the thread. If called from `end_late` (an ended operation dropped the last reference to a backend), detaches
+  // the thread.
   ~Deadlines();
   Deadlines(const Deadlines&) = delete;
   // Announces that an operation must end at `deadline`. Any thread. Errors: exhausted (no thread).
@@ -27,8 +27,8 @@ class Deadlines {
 
  private:
   struct Clock {
-    explicit Clock(std::function<TimePoint()> given) : look(std::move(given)) {}
-    std::function<TimePoint()> look;
+    explicit Clock(std::function<TimePoint()> given) : end_late(std::move(given)) {}
+    std::function<TimePoint()> end_late;
     Mutex mutex;
     ConditionVariable changed;
     TimePoint next RW_GUARDED_BY(mutex) = TimePoint::max();  // earliest deadline; max: none

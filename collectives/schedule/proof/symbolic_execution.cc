@@ -35,7 +35,7 @@ void SymbolicExecution::prepare(std::size_t rank) {
   const std::size_t count = elements(problems_[rank], Place::input);
   const Run input{count, symbols_.raw(int(rank)), 0};
   write(rank, {Place::input, Form::raw, 0, count}, {&input, 1});
-  to_poll_.push_back(rank);
+  runnable_.push_back(rank);
 }
 
 Status SymbolicExecution::check_messages() const {
@@ -61,9 +61,9 @@ Status SymbolicExecution::check_messages() const {
 
 Status SymbolicExecution::run() {
   if (Status status = check_messages(); !status.ok()) return status;
-  while (!to_poll_.empty()) {
-    const std::size_t rank = to_poll_.back();
-    to_poll_.pop_back();
+  while (!runnable_.empty()) {
+    const std::size_t rank = runnable_.back();
+    runnable_.pop_back();
     if (Status status = run_ready(rank); !status.ok()) return status;
   }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
@@ -123,7 +123,7 @@ void SymbolicExecution::finish(std::size_t rank, std::uint32_t step) {
   const bool idle = here.ready.empty();
   for (const std::uint32_t follower : here.followers[step])
     if (--here.waits[follower] == 0) here.ready.push_back(follower);
-  if (idle && !here.ready.empty()) to_poll_.push_back(rank);
+  if (idle && !here.ready.empty()) runnable_.push_back(rank);
 }
 
 SymbolicExecution::Complaint SymbolicExecution::read(std::size_t rank, const Piece& piece,

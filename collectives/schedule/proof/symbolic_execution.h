@@ -54,7 +54,7 @@ class SymbolicExecution {
   std::size_t window_;
   Symbols symbols_;
   std::vector<Rank> ranks_;
-  std::vector<std::size_t> to_poll_;  // ranks with ready steps
+  std::vector<std::size_t> runnable_;  // ranks with ready steps
 };
 
 }  // namespace railweave::collectives::proof

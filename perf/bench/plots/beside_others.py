@@ -69,7 +69,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("results", type=Path, help="the folder of E1.json, C3.json and O1.json")
     parser.add_argument("picture", type=Path)
     args = parser.parse_args(argv)
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3), layout="constrained", width_ratios=(3, 2.4, 2.4))
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3), layout="constrained",
+                                                  width_ratios=(3, 2.4, 2.4))
     _draw(left, "One connection over two rails of 1 Gb/s:\nGb/s, higher is better", one_connection(args.results))
     _draw(middle, "torch all-reduce of 64 MiB, 2 x 2 Gb/s:\nGb/s, higher is better", collectives(args.results))
     _draw(right, "FSDP2 step, communication 2 x compute:\nseconds, lower is better", training(args.results))

@@ -35,7 +35,7 @@ class ControlConnection {
   Result<std::optional<std::string>> try_receive();
   // Detects whether the other rank has gone while this rank expects no message. Never waits. A message that arrived
   // meanwhile can still be received.
-  Status poll() { return read_more(); }
+  Status check_peer() { return read_more(); }
 
   // Sends `mine` and returns the other rank's message.
   Result<std::string> exchange(std::string_view mine);

@@ -36,7 +36,7 @@ TimedBlock::TimedBlock(const BlockPlan& plan, InterfaceSampler interfaces)
   samples_.reserve(std::size_t(expected / plan.interval) + 8);
 }
 
-TimedBlock::Edge TimedBlock::poll(TimePoint now, const Totals& totals) {
+TimedBlock::Edge TimedBlock::on_due(TimePoint now, const Totals& totals) {
   if (state_ == State::warming) {
     begin(now, totals);
     return Edge::begins;
@@ -56,13 +56,13 @@ void TimedBlock::begin(TimePoint now, const Totals& totals) {
   interfaces_before_ = interfaces_.sample();
   memory_before_mib_ = memory_high_water_mib();
   cpu_before_ = cpu_use();
-  next_poll_ = now + plan_.interval;
+  due_at_ = now + plan_.interval;
 }
 
 void TimedBlock::sample(TimePoint now, const Totals& totals) {
   samples_.push_back(Sample{seconds(now - begun_), totals.sent_bytes, totals.received_bytes, interfaces_.sample()});
-  next_poll_ = begun_ + (1 + (now - begun_) / plan_.interval) * plan_.interval;
-  if (plan_.duration.count() > 0) next_poll_ = std::min(next_poll_, begun_ + plan_.duration);
+  due_at_ = begun_ + (1 + (now - begun_) / plan_.interval) * plan_.interval;
+  if (plan_.duration.count() > 0) due_at_ = std::min(due_at_, begun_ + plan_.duration);
 }
 
 void TimedBlock::end(TimePoint now, const Totals& totals) {
@@ -73,7 +73,7 @@ void TimedBlock::end(TimePoint now, const Totals& totals) {
   memory_after_mib_ = memory_high_water_mib();
   sample(now, totals);
   state_ = State::over;
-  next_poll_ = TimePoint::max();
+  due_at_ = TimePoint::max();
 }
 
 nlohmann::json TimedBlock::series() const {

@@ -38,12 +38,12 @@ class TimedBlock {
   TimedBlock(const BlockPlan& plan, InterfaceSampler interfaces);
 
   // Begins the warm-up.
-  void start(TimePoint now) { next_poll_ = begin_at_ = now + plan_.warmup; }
+  void start(TimePoint now) { due_at_ = begin_at_ = now + plan_.warmup; }
   // Returns the edge that this call crossed, so that the caller can note its own counters.
   Edge tick(TimePoint now, const Totals& totals) {
-    if (now < next_poll_) [[likely]]
+    if (now < due_at_) [[likely]]
       return Edge::none;
-    return poll(now, totals);
+    return on_due(now, totals);
   }
   void end(TimePoint now, const Totals& totals);
 
@@ -64,7 +64,7 @@ class TimedBlock {
     CountersByName interfaces;
   };
 
-  Edge poll(TimePoint now, const Totals& totals);
+  Edge on_due(TimePoint now, const Totals& totals);
   void begin(TimePoint now, const Totals& totals);
   void sample(TimePoint now, const Totals& totals);
   nlohmann::json series() const;
@@ -72,7 +72,7 @@ class TimedBlock {
   BlockPlan plan_;
   InterfaceSampler interfaces_;
   State state_ = State::warming;
-  TimePoint begin_at_{}, next_poll_ = TimePoint::max();
+  TimePoint begin_at_{}, due_at_ = TimePoint::max();
   TimePoint begun_{}, ended_{};
   Totals totals_before_, totals_after_;
   CpuUse cpu_before_, cpu_after_;

@@ -61,7 +61,7 @@ Status Links::connect_all(std::string handles, ControlConnection& control) {
       if (receives_[i] != nullptr) continue;
       RW_TRY(status_of_call(net.accept(listeners_[i], &receives_[i]), "accept"));
     }
-    RW_TRY(control.poll());  // the other rank's connect may have failed
+    RW_TRY(control.check_peer());  // the other rank's connect may have failed
     idle(kPollAgainUs);
     if (now() > give_up) return Status(Code::timed_out, Scope::engine, "connect and accept did not end within 30 s");
   }

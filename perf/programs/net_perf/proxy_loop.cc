@@ -64,7 +64,7 @@ void ProxyLoop::show_progress(const TimedBlock& block, TimePoint t) {
   next_progress_ = t + kProgressEvery;
 }
 
-void ProxyLoop::look(TimedBlock& block, TimedCommands& commands, TimePoint t) {
+void ProxyLoop::tick(TimedBlock& block, TimedCommands& commands, TimePoint t) {
   switch (block.tick(t, flows_.totals)) {
     case TimedBlock::Edge::begins: open_accounts(); break;
     case TimedBlock::Edge::ends: close_accounts(block, t, false); break;
@@ -78,11 +78,11 @@ void ProxyLoop::look(TimedBlock& block, TimedCommands& commands, TimePoint t) {
 template <class Done>
 Status ProxyLoop::run(TimedBlock& block, TimedCommands& commands, Done done) {
   block.start(now());
-  look(block, commands, now());  // a block without warm-up begins before anything moves
+  tick(block, commands, now());  // a block without warm-up begins before anything moves
   while (true) {
     RW_ASSIGN_OR_RETURN(const bool moved, pass());
     const TimePoint t = now();
-    look(block, commands, t);
+    tick(block, commands, t);
     RW_ASSIGN_OR_RETURN(const bool over, done(t));
     if (over) return {};
     if (!moved) idle(options_.sleep_us, flows_.totals);

@@ -52,7 +52,7 @@ class ProxyLoop {
   Result<bool> pass();
   template <class Done>
   Status run(TimedBlock& block, TimedCommands& commands, Done done);
-  void look(TimedBlock& block, TimedCommands& commands, TimePoint t);
+  void tick(TimedBlock& block, TimedCommands& commands, TimePoint t);
   bool all_at_goal() const;
   void open_accounts();
   void close_accounts(const TimedBlock& block, TimePoint t, bool only_finished);

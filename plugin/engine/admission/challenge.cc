@@ -92,7 +92,7 @@ bool Challenge::concerns(Received next) const { return !over() || parsed(next).m
 
 Challenge::Turn Challenge::on_message(Received message) {
   const Layout l = parsed(message);
-  if (l.magic != kMagic) return on_unauthenticated(message);
+  if (l.magic != kMagic) return on_foreign_bytes(message);
   if (l.version != kVersion)
     return bad("a challenge of version " + std::to_string(l.version) + ", expected " + std::to_string(kVersion) +
                ": the peer runs another release of Railweave");
@@ -105,7 +105,7 @@ Challenge::Turn Challenge::on_message(Received message) {
   return bad("a challenge's message of kind " + std::to_string(l.kind) + ", expected 1 to 4");
 }
 
-Challenge::Turn Challenge::on_unauthenticated(Received message) const {
+Challenge::Turn Challenge::on_foreign_bytes(Received message) const {
   const bool is_hello = parsed(message).magic == kHelloMagic;
   if (state_ == State::awaiting_challenge && is_hello) return mismatch(kPeerHasNone, Refusal::key_wanted);
   return bad("these are not Railweave's bytes");

@@ -57,7 +57,7 @@ class Challenge {
  private:
   enum class State { awaiting_challenge, awaiting_response, awaiting_proof, over };
 
-  Turn on_unauthenticated(Received message) const;
+  Turn on_foreign_bytes(Received message) const;
   Turn on_refusal(Received message) const;
   Turn on_challenge(Received message);
   Turn on_response(Received message);

@@ -62,7 +62,7 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
                    on_welcome(key, welcome, serial, std::move(lane), std::move(waiters));
                  }),
       peer_sessions_(reactor_, own_rails_),
-      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.absence_logged(), *this),
+      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.logged_absences(), *this),
       unix_listener_(reactor_),
       stats_endpoint_(reactor_),
       idle_sessions_(reactor_) {
@@ -253,7 +253,7 @@ PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std:
                                       lane.session_secret, by_rails);
   if (const auto old = directory_.put(key, session)) retire(old);
   PeerSession& its = peer_sessions_.add(session, by_rails);
-  for (const int down : own_rails_.down()) session->announce_link(down, false);
+  for (const int down : own_rails_.down()) session->set_link(down, false);
   const std::string rail = by_rails ? own_rails_.at(lane.rails.local).name : "shm";
   add_lane(*session, std::move(lane));
   for (int i = 0; by_rails && i < int(own_rails_.now().size()); ++i)  // the rails in the handshake may be out of date
@@ -278,7 +278,7 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint6
     const LaneReconciler::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
     its.reconciler = std::make_unique<LaneReconciler>(give_dialler(its, key), options, welcome.rails,
                                                       LaneReconciler::FirstLane{rails, dialled_rail},
-                                                      peer_sessions_.absence_logged());
+                                                      peer_sessions_.logged_absences());
     its.absent_rails->know(its.reconciler->failures(), its.reconciler->peer_rails());
     its.reconciler->poll();
   });

@@ -76,23 +76,23 @@ void PeerSessions::each(const Act& act) {
 }
 
 void PeerSessions::on_link(int rail, bool up) {
-  each([&](PeerSession& record) { record.session->announce_link(rail, up); });
+  each([&](PeerSession& record) { record.session->set_link(rail, up); });
   announce_rail(rail);
   if (!up) return;
-  find_absent_rails();
+  poll_absent_rails_later();
   each([&](PeerSession& record) {
     if (record.reconciler) record.reconciler->on_link_up(rail);
   });
 }
 
-void PeerSessions::find_absent_rails() {
+void PeerSessions::poll_absent_rails_later() {
   each([](PeerSession& record) {
     if (record.absent_rails) record.absent_rails->poll_later();
   });
 }
 
 void PeerSessions::on_own_rail(int rail) {
-  find_absent_rails();
+  poll_absent_rails_later();
   each([&](PeerSession& record) {
     if (record.reconciler) record.reconciler->on_own_rail(rail);
   });

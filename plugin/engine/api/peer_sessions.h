@@ -58,14 +58,14 @@ class PeerSessions {
   void on_own_rail(int rail);
   void announce_rail(int rail);
 
-  LoggedAbsences& absence_logged() { return logged_absences_; }
+  LoggedAbsences& logged_absences() { return logged_absences_; }
   RailLines& rail_lines() { return rail_lines_; }
 
  private:
   // Calls act(record) for each session, guarded: a session without memory ends, and the others go on.
   template <class Act>
   void each(const Act& act);
-  void find_absent_rails();
+  void poll_absent_rails_later();
 
   Reactor& reactor_;
   const OwnRails& rails_;

@@ -29,12 +29,12 @@ bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
 }  // namespace
 
 Acceptor::Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory,
-                   LoggedAbsences& absence_logged, AcceptorOwner& owner)
+                   LoggedAbsences& logged_absences, AcceptorOwner& owner)
     : reactor_(reactor),
       self_(self),
       rails_(rails),
       directory_(directory),
-      logged_absences_(absence_logged),
+      logged_absences_(logged_absences),
       owner_(owner),
       unconfirmed_(reactor, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {}
 

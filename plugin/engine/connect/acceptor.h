@@ -45,7 +45,7 @@ class Acceptor {
  public:
   // All arguments outlive the acceptor.
   Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory,
-           LoggedAbsences& absence_logged, AcceptorOwner& owner);
+           LoggedAbsences& logged_absences, AcceptorOwner& owner);
 
   // Take a connection from RailListeners and from UnixListener. `dialled_rail`: our rail whose address was dialled.
   void on_connection(wire::Accepted accepted, int dialled_rail);

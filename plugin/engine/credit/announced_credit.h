@@ -14,7 +14,7 @@ namespace railweave::engine {
 class AnnouncedCredit {
  public:
   // `first`: the credit that a peer assumes before the first announcement.
-  explicit AnnouncedCredit(const protocol::Credit& first) : reported_(first) {}
+  explicit AnnouncedCredit(const protocol::Credit& first) : announced_(first) {}
 
   // Returns the credit to announce; none: the limit is the one announced last, and the window differs by a quarter at
   // most. `wire_holds`: the wire bounds the bytes under way. The announced window is then larger by its own size, and
@@ -24,7 +24,7 @@ class AnnouncedCredit {
  private:
   bool is_news(const protocol::Credit& credit) const;
 
-  protocol::Credit reported_;  // announced last, or `first`
+  protocol::Credit announced_;  // announced last, or `first`
 };
 
 }  // namespace railweave::engine

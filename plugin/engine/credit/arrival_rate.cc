@@ -6,7 +6,7 @@
 
 namespace railweave::engine {
 
-void ArrivalRate::poll(TimePoint now, std::uint64_t arrived_bytes) {
+void ArrivalRate::observe(TimePoint now, std::uint64_t arrived_bytes) {
   if (from_ == TimePoint{} || arrived_bytes < from_bytes_) {
     from_ = now;
     from_bytes_ = arrived_bytes;
@@ -15,7 +15,7 @@ void ArrivalRate::poll(TimePoint now, std::uint64_t arrived_bytes) {
   if (now > from_ + kPauseMost) {
     rate_ = {};
     begin_sample();
-    return poll(now, arrived_bytes);
+    return observe(now, arrived_bytes);
   }
   if (now < from_ + kSample) return;
   Rate seen = Rate::of(double(arrived_bytes - from_bytes_), now - from_);

@@ -15,7 +15,7 @@ class ArrivalRate {
  public:
   static constexpr Nanos kSample = std::chrono::milliseconds(5);
   static constexpr Nanos kHalfLife = std::chrono::seconds(5);
-  // longest pause between polls; after a longer one the rate is not known
+  // longest pause between observations; after a longer one the rate is not known
   static constexpr Nanos kPauseMost = std::chrono::seconds(1);
   static constexpr Rate kRateMost = Rate::from_megabits(400'000);  // bound where the rail's speed is not known
 
@@ -23,8 +23,8 @@ class ArrivalRate {
   explicit ArrivalRate(Rate most) : most_(most > Rate{} ? most : kRateMost) {}
 
   // `arrived_bytes`: the rail's count until now. A count below the one before begins a new sample.
-  void poll(TimePoint now, std::uint64_t arrived_bytes);
-  // Begins a new sample at the next poll(), whose count is of another account.
+  void observe(TimePoint now, std::uint64_t arrived_bytes);
+  // Begins a new sample at the next observe(), whose count is of another account.
   void begin_sample() { from_ = before_ = {}; }
   // Zero: not known.
   Rate rate() const { return rate_; }

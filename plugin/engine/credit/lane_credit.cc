@@ -38,7 +38,7 @@ void LaneCredit::poll(SharedProtocol& protocol, protocol::LaneId id, wire::Lane&
   const protocol::Credit credit = share_.poll(now, arrivals, min_rtt_);
   show_receiving(credit, *lane.metrics());
   const bool wire_holds = lane.bound_arrivals(credit.window_bytes);
-  const auto news = reported_.news(credit, wire_holds);
+  const auto news = announced_.news(credit, wire_holds);
   if (!news) return;
   const SharedProtocol::Locked locked = protocol.lock();
   locked->announce_window(id, *news);

@@ -32,7 +32,7 @@ class LaneCredit {
   void show_receiving(const protocol::Credit& credit, wire::LaneMetrics& metrics) const;
 
   LaneShare share_;
-  AnnouncedCredit reported_{kFirst};
+  AnnouncedCredit announced_{kFirst};
   Nanos min_rtt_{0};          // the lane's shortest round trip; 0: not known
   TimePoint rtt_asked_at_{};  // when min_rtt_ was read
 };

@@ -48,8 +48,8 @@ LaneShare::Credit LaneShare::poll(TimePoint now, const Arrivals& arrivals, Nanos
 // After this process or the host stood still, the leases of all other lanes may be over. This lane would then take
 // itself for the only one with demand.
 void LaneShare::note_absence(TimePoint now) {
-  if (place_.has_demand() && now > looked_at_ + RailAccount::kLease) others_known_at_ = now + RailAccount::kLease;
-  looked_at_ = now;
+  if (place_.has_demand() && now > polled_at_ + RailAccount::kLease) others_known_at_ = now + RailAccount::kLease;
+  polled_at_ = now;
 }
 
 void LaneShare::on_arrivals(TimePoint now, const Arrivals& arrivals) {
@@ -74,8 +74,8 @@ void LaneShare::mark_demand(TimePoint now, const Arrivals& arrivals, bool was_aw
 }
 
 void LaneShare::find(TimePoint now, const RailLoad& load, const Arrivals& arrivals, Nanos min_rtt) {
-  rate_.poll(now, load.arrived_bytes);
-  weight_.poll(now, arrivals.position, load.arrived_bytes);
+  rate_.observe(now, load.arrived_bytes);
+  weight_.observe(now, arrivals.position, load.arrived_bytes);
   place_.set_rate(rate_.rate());
   const Rate rate = load.least_rate > Rate{} ? std::min(load.least_rate, rate_.rate()) : rate_.rate();
   senders_ = load.demanding;

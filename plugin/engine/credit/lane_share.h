@@ -56,7 +56,7 @@ class LaneShare {
   std::uint64_t position_ = 0, segments_ = 0;  // of the arrivals, at the last poll()
   TimePoint let_go_at_{};                      // of the last segment, or when a peer at its limit got room again
   TimePoint demanded_at_{};                    // when the lane had demand last
-  TimePoint looked_at_{};                      // of the last poll()
+  TimePoint polled_at_{};                      // of the last poll()
   TimePoint others_known_at_{};                // until then lanes with an expired lease may be stopped, and not gone
   Credit credit_;                              // returned last
   TimePoint due_ = TimePoint::max();

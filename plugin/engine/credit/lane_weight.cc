@@ -7,7 +7,7 @@ constexpr Rate kLeast = Rate::of(64 * KiB, LaneWeight::kSample);  // a lower rat
 
 }  // namespace
 
-void LaneWeight::poll(TimePoint now, std::uint64_t lane_bytes, std::uint64_t rail_bytes) {
+void LaneWeight::observe(TimePoint now, std::uint64_t lane_bytes, std::uint64_t rail_bytes) {
   const bool begins = from_ == TimePoint{} || lane_bytes < lane_bytes_ || rail_bytes < rail_bytes_;
   if (!begins && now < from_ + kSample) return;
   if (!begins) {

@@ -18,7 +18,7 @@ class LaneWeight {
 
   // Bytes that arrived until now, by the lane and by all lanes of the rail. A count below the one before begins a new
   // sample.
-  void poll(TimePoint now, std::uint64_t lane_bytes, std::uint64_t rail_bytes);
+  void observe(TimePoint now, std::uint64_t lane_bytes, std::uint64_t rail_bytes);
   // True if the lane was heavy in the last whole sample: 1/kPart of the bytes, and 64 KiB in kSample.
   bool is_heavy() const { return heavy_; }
 

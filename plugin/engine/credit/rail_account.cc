@@ -13,7 +13,7 @@ int used_places(const AccountMemory& memory) {
 
 // Returns when the owner of a place polled last, ns of CLOCK_MONOTONIC. A negative lease counts as 0, so that no sum of
 // times overflows.
-std::int64_t looked_at(std::int64_t leased_until) {
+std::int64_t polled_at(std::int64_t leased_until) {
   return std::max<std::int64_t>(leased_until, 0) - RailAccount::kLease.count();
 }
 
@@ -57,7 +57,7 @@ RailLoad load_of(const AccountMemory& memory, TimePoint now, const TurnTimes& ti
   for (int i = 0, end = used_places(memory); i < end; ++i) {
     const AccountMemory::Place& place = memory.places[std::size_t(i)];
     load.arrived_bytes += place.arrived_bytes.load(std::memory_order_relaxed);
-    const std::int64_t leased = place.leased_until.load(std::memory_order_relaxed), seen = looked_at(leased);
+    const std::int64_t leased = place.leased_until.load(std::memory_order_relaxed), seen = polled_at(leased);
     // Skips a place that is free, was leased by another clock, or belongs to a process that is gone.
     if (leased == 0 || seen > t + RailAccount::kLease.count() || seen < t - RailAccount::kRemembered.count()) continue;
     ++load.lanes;
@@ -91,7 +91,7 @@ bool AccountPlace::take(TimePoint now, Nanos unseen) {
     AccountMemory::Place& place = memory_->places[std::size_t(i)];
     std::int64_t leased = place.leased_until.load(std::memory_order_relaxed);
     const bool is_free = leased == 0 || leased > until + RailAccount::kLease.count();  // too late: of another clock
-    if (!is_free && looked_at(leased) > ns(now - unseen)) continue;
+    if (!is_free && polled_at(leased) > ns(now - unseen)) continue;
     if (!place.leased_until.compare_exchange_strong(leased, until)) continue;
     place_ = i;
     lease_ = until;

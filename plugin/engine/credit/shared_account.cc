@@ -125,7 +125,7 @@ SharedAccount::Dialled SharedAccount::dial() {
   Result<OwnedFd> dialled = dial_abstract(name_);
   if (!dialled.ok()) return Dialled::nobody;
   if (Status s = check_same_user(dialled->get()); !s.ok()) {
-    if (!std::exchange(unauthenticated_logged_, true))
+    if (!std::exchange(other_user_logged_, true))
       RW_INFO(net, "@{}: {}; receivers in other processes share the NIC as TCP does", name_, s.message());
     return Dialled::in_vain;
   }

@@ -92,8 +92,8 @@ class SharedAccount {
   Watched pulse_;               // open while another process serves: the pipe's read end
   TimePoint served_since_{};    // when pulse_ was opened last
   Reactor::TimerId timer_ = 0;  // of the next try; 0: none is due
-  bool unauthenticated_logged_ = false;  // the log says that another user has the name
-  Nanos again_ = kAgainFirst;            // the next pause
+  bool other_user_logged_ = false;  // the log says that another user has the name
+  Nanos again_ = kAgainFirst;       // the next pause
 };
 
 }  // namespace railweave::engine

@@ -4,18 +4,18 @@
 
 namespace railweave::engine {
 
-PeerHeartbeat::Verdict PeerHeartbeat::poll(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer) {
+PeerHeartbeat::Verdict PeerHeartbeat::observe(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer) {
   const bool heard = std::exchange(consumed_, consumed) != consumed;
-  const TimePoint looked_at = std::exchange(looked_at_, now);
+  const TimePoint observed_at = std::exchange(observed_at_, now);
   if (heard || !waits || quiet_since_ == TimePoint::min()) {
     quiet_since_ = asked_at_ = now;
     return std::exchange(reported_, reported_ && !heard) && heard ? Verdict::back : Verdict::fine;
   }
-  if (const Nanos since = now - looked_at; !could_answer || since > kAwakeMost) quiet_since_ += since;
+  if (const Nanos since = now - observed_at; !could_answer || since > kAwakeMost) quiet_since_ += since;
   if (!could_answer) return Verdict::fine;
   const Nanos quiet = now - quiet_since_;
   if (stall_timeout_ > Nanos{0} && quiet >= stall_timeout_) return Verdict::gone;
-  if (quiet >= kTellAfter && !std::exchange(reported_, true)) return Verdict::stopped;
+  if (quiet >= kStoppedAfter && !std::exchange(reported_, true)) return Verdict::stopped;
   if (now - asked_at_ < kAskEvery) return Verdict::fine;
   asked_at_ = now;
   return Verdict::ask;

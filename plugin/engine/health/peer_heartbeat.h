@@ -16,7 +16,7 @@ namespace railweave::engine {
 class PeerHeartbeat {
  public:
   static constexpr Nanos kAskEvery = std::chrono::seconds(1);
-  static constexpr Nanos kTellAfter = std::chrono::seconds(5);
+  static constexpr Nanos kStoppedAfter = std::chrono::seconds(5);
   // between two polls; this process did not run in a longer gap
   static constexpr Nanos kAwakeMost = std::chrono::seconds(2);
 
@@ -28,8 +28,8 @@ class PeerHeartbeat {
   // kernel answers, and no probe is still on its way. Time in which the peer could not answer does not count, nor does
   // a gap of more than kAwakeMost between polls. After a whole job was suspended, none of its peers could have
   // answered.
-  Verdict poll(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer);
-  // True: a frame was consumed since the last poll().
+  Verdict observe(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer);
+  // True: a frame was consumed since the last observe().
   bool hears(std::uint64_t consumed) const { return consumed != consumed_; }
 
  private:
@@ -37,7 +37,7 @@ class PeerHeartbeat {
   std::uint64_t consumed_ = 0;
   TimePoint quiet_since_ = TimePoint::min();
   TimePoint asked_at_ = TimePoint::min();
-  TimePoint looked_at_ = TimePoint::min();
+  TimePoint observed_at_ = TimePoint::min();
   bool reported_ = false;
 };
 
@@ -52,7 +52,7 @@ class HeartbeatProbe {
     int place;                   // of the lane, in LaneTable
     std::uint16_t lane;          // the lane's number
     std::uint64_t arrives_at;    // acknowledged bytes from which on the peer has the probe
-    std::uint64_t acknowledged;  // bytes, as of the last poll()
+    std::uint64_t acknowledged;  // bytes, as of the last observe()
   };
   // True: a probe is under way, or with the peer. Later probes are not tracked: the oldest one counts.
   bool is_asked() const { return arrived_ || !ways_.empty(); }
@@ -60,7 +60,7 @@ class HeartbeatProbe {
   void answered() { *this = {}; }
   // `acknowledged(way)` returns the acknowledged bytes of the lane; none: the lane is lost.
   template <class Acknowledged>
-  void poll(TimePoint now, Acknowledged acknowledged);
+  void observe(TimePoint now, Acknowledged acknowledged);
   // True: the probe is under way, and one of its lanes moved bytes within the last kMovesMost.
   bool travels(TimePoint now) const { return !ways_.empty() && now - moved_at_ < kMovesMost; }
 
@@ -71,7 +71,7 @@ class HeartbeatProbe {
 };
 
 template <class Acknowledged>
-void HeartbeatProbe::poll(TimePoint now, Acknowledged acknowledged) {
+void HeartbeatProbe::observe(TimePoint now, Acknowledged acknowledged) {
   std::erase_if(ways_, [&](Path& way) {
     const std::optional<std::uint64_t> there = acknowledged(way);
     if (!there) return true;

@@ -170,7 +170,7 @@ DrainRate& SessionHealth::pace_of(const LaneRef& lane) {
 
 LaneDrain SessionHealth::pacing_of(TimePoint now, const LaneObservation& seen) {
   DrainRate& pace = pace_of(seen.lane);
-  pace.poll(now, seen.health);
+  pace.observe(now, seen.health);
   LaneDrain pacing;
   pacing.outstanding_bytes = seen.health.outstanding_bytes;
   pacing.acknowledged_bytes = seen.health.acknowledged_bytes;
@@ -186,7 +186,7 @@ SessionHealth::Verdicts SessionHealth::find_slow_lanes(TimePoint now, const Obse
   if (peer_is_silent_) return {};
   std::vector<std::optional<LaneDrain>> pacings;
   for (const LaneObservation& seen : lanes) pacings.push_back(pacing_of(now, seen));
-  const SlowLaneDetector::Verdict recall = recall_.poll(now, pacings, consumed_frames);
+  const SlowLaneDetector::Verdict recall = recall_.observe(now, pacings, consumed_frames);
   Verdicts verdicts;
   if (recall.asked) verdicts.push_back(about(lanes[std::size_t(*recall.asked)], HealthVerdict::Kind::ask_peer));
   for (const int i : recall.recalled)
@@ -199,7 +199,7 @@ SessionHealth::Verdicts SessionHealth::find_slow_lanes(TimePoint now, const Obse
 SessionHealth::Verdicts SessionHealth::find_stopped_peer(TimePoint now, const Observations& lanes,
                                                          std::uint64_t consumed_frames, bool is_waited_for) {
   using Kind = HealthVerdict::Kind;
-  question_.poll(now, [&](const HeartbeatProbe::Path& way) -> std::optional<std::uint64_t> {
+  question_.observe(now, [&](const HeartbeatProbe::Path& way) -> std::optional<std::uint64_t> {
     const auto seen = std::ranges::find_if(
         lanes, [&](const LaneObservation& l) { return l.lane.place == way.place && l.id == way.lane; });
     if (seen == lanes.end()) return {};
@@ -208,7 +208,7 @@ SessionHealth::Verdicts SessionHealth::find_stopped_peer(TimePoint now, const Ob
   const bool could_answer = !peer_is_silent_ && std::ranges::any_of(lanes, lane_works) && !question_.travels(now);
   if (heartbeat_.hears(consumed_frames)) question_.answered();
   Verdicts verdicts;
-  switch (heartbeat_.poll(now, consumed_frames, is_waited_for, could_answer)) {
+  switch (heartbeat_.observe(now, consumed_frames, is_waited_for, could_answer)) {
     case PeerHeartbeat::Verdict::fine: break;
     case PeerHeartbeat::Verdict::ask:
       for (const LaneObservation& seen : lanes)

@@ -23,7 +23,7 @@ Nanos left_of(const LaneDrain& lane) { return lane.left.value_or(Nanos{0}); }
 
 }  // namespace
 
-void DrainRate::poll(TimePoint now, const wire::LaneHealth& health) {
+void DrainRate::observe(TimePoint now, const wire::LaneHealth& health) {
   if (health.outstanding_bytes == 0) {
     since_ = TimePoint::min();
     left_.reset();
@@ -39,8 +39,8 @@ void DrainRate::poll(TimePoint now, const wire::LaneHealth& health) {
   acknowledged_ = health.acknowledged_bytes;
 }
 
-SlowLaneDetector::Verdict SlowLaneDetector::poll(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes,
-                                                 std::uint64_t consumed) {
+SlowLaneDetector::Verdict SlowLaneDetector::observe(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes,
+                                                    std::uint64_t consumed) {
   const bool answered = std::exchange(consumed_, consumed) != consumed;
   Rate all;
   std::optional<int> best;

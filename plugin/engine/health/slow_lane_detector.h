@@ -18,8 +18,8 @@ namespace railweave::engine {
 // Estimates how long the data that a lane holds will take at its present rate.
 class DrainRate {
  public:
-  // Call at every poll of the lanes.
-  void poll(TimePoint now, const wire::LaneHealth& health);
+  // Call each time the lanes are observed.
+  void observe(TimePoint now, const wire::LaneHealth& health);
   // None: the lane is idle, or was not watched for long enough. Nanos::max(): nothing moves.
   std::optional<Nanos> left() const { return left_; }
 
@@ -56,7 +56,7 @@ class SlowLaneDetector {
     std::optional<int> asked;   // index of the lane by which to ask the peer for an answer; none: not needed
   };
   // `lanes[i]`: none: no open lane there. `consumed`: frames consumed from the peer, ever.
-  Verdict poll(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes, std::uint64_t consumed);
+  Verdict observe(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes, std::uint64_t consumed);
 
  private:
   std::optional<TimePoint> answers_since_;  // since when the peer answers without a pause, while a lane is suspected

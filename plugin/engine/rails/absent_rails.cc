@@ -28,7 +28,7 @@ std::vector<std::string> hazards_of(const std::vector<Rail>& rails) {
 
 AbsentRails::AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session,
                          LoggedAbsences& logged)
-    : reactor_(reactor), rails_(rails), session_(std::move(session)), reported_(logged) {
+    : reactor_(reactor), rails_(rails), session_(std::move(session)), logged_absences_(logged) {
   poll_later();
 }
 
@@ -83,7 +83,7 @@ void AbsentRails::poll() {
     const std::string cause = cause_of(rail, ours_before[std::size_t(rail)]);
     if (cause.empty()) continue;
     times_.logged(rail);
-    if (!reported_.may_log_ours(rail)) continue;
+    if (!logged_absences_.may_log_ours(rail)) continue;
     if (hazards.empty()) hazards = hazards_of(rails_);
     log_ours(rail, ours_before[std::size_t(rail)], cause, hazards[std::size_t(rail)]);
   }
@@ -91,7 +91,7 @@ void AbsentRails::poll() {
   if (!failures_) return;
   const Rails peers = which(carried, &RailPair::remote, peer_rails_->size());
   for (int rail = 0; rail < int(peers.size()); ++rail)
-    if (!peers[std::size_t(rail)]) notify_peers(rail, ours);
+    if (!peers[std::size_t(rail)]) log_peers(rail, ours);
 }
 
 namespace {
@@ -122,10 +122,10 @@ void AbsentRails::log_ours(int rail, bool carried, const std::string& cause, con
 
 // Logs a peer's rail that never had a lane. Where our rail of the failed pair has no lane either, both have one cause,
 // which poll() has logged for our rail.
-void AbsentRails::notify_peers(int rail, const Rails& ours) {
+void AbsentRails::log_peers(int rail, const Rails& ours) {
   const JoinFailures::Failure* const failure = failures_->of_peers(rail);
   if (!failure || failure->logged || (*peer_rails_)[std::size_t(rail)].link_down ||
-      !ours[std::size_t(failure->rails.local)] || !reported_.may_log_peers())
+      !ours[std::size_t(failure->rails.local)] || !logged_absences_.may_log_peers())
     return;
   RW_WARN(net, "rail {} of {}: no lane yet: from {}, {}: {}", (*peer_rails_)[std::size_t(rail)].name, session_->peer(),
           rails_[std::size_t(failure->rails.local)].name, tries(*failure), failure->why);

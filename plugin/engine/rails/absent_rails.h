@@ -42,12 +42,12 @@ class AbsentRails {
   static Rails which(const std::vector<RailPair>& pairs, int RailPair::*side, std::size_t rails);
   std::string cause_of(int rail, bool carried) const;
   void log_ours(int rail, bool carried, const std::string& cause, const std::string& hazard);
-  void notify_peers(int rail, const Rails& ours);
+  void log_peers(int rail, const Rails& ours);
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
   const std::shared_ptr<Session> session_;
-  LoggedAbsences& reported_;
+  LoggedAbsences& logged_absences_;
   const JoinFailures* failures_ = nullptr;  // null: the peer dialled
   const std::vector<PeerRail>* peer_rails_ = nullptr;
   AbsenceTimes times_{kAfter};  // of our rails

@@ -15,8 +15,8 @@ namespace railweave::engine {
 
 LinkWatch::LinkWatch(Reactor& reactor, const std::vector<Rail>& rails) : reactor_(reactor), rails_(rails) {}
 
-void LinkWatch::open(Report reported, Gone gone, Changed changed) {
-  reported_ = std::move(reported);
+void LinkWatch::open(Report report_link, Gone gone, Changed changed) {
+  report_link_ = std::move(report_link);
   gone_ = std::move(gone);
   changed_ = std::move(changed);
   if (const Status s = listen(); !s.ok()) {
@@ -42,7 +42,7 @@ void LinkWatch::go_on_later() {
     listen_timer_ = 0;
     if (!listen().ok()) return go_on_later();
     RW_INFO(net, "watches links again");
-    find_changes(kSettle);
+    schedule_changed(kSettle);
   });
 }
 
@@ -76,10 +76,10 @@ void LinkWatch::on_ready(std::uint32_t) {
     return apply(all_up);
   }
   apply(news->links);
-  if (news->addresses || !news->links.empty()) find_changes(kSettle);
+  if (news->addresses || !news->links.empty()) schedule_changed(kSettle);
 }
 
-void LinkWatch::find_changes(Nanos delay) {
+void LinkWatch::schedule_changed(Nanos delay) {
   const TimePoint when = now() + delay;
   if (change_timer_ && change_at_ <= when) return;
   if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));  // after a shortage: up to kAgainMost away
@@ -90,7 +90,7 @@ void LinkWatch::find_changes(Nanos delay) {
       again_ = kAgain;
       return;
     }
-    find_changes(again_);
+    schedule_changed(again_);
     again_ = std::min(2 * again_, kAgainMost);
   });
 }
@@ -117,7 +117,7 @@ void LinkWatch::report(std::size_t rail) {
   const std::uint64_t bit = std::uint64_t{1} << rail;
   up ? down_.fetch_and(~bit, std::memory_order_relaxed) : down_.fetch_or(bit, std::memory_order_relaxed);
   RW_INFO(net, "rail {}: link {}", rails_[rail].name, up ? "up again" : "down");
-  reported_(int(rail), up);
+  report_link_(int(rail), up);
 }
 
 }  // namespace railweave::engine

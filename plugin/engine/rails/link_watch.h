@@ -34,7 +34,7 @@ class LinkWatch final : public Pollable {
 
   // Starts listening to the kernel. Where that fails, tries again each kAgainMost. Callbacks run on the reactor's
   // thread.
-  void open(Report reported, Gone gone, Changed changed);
+  void open(Report report_link, Gone gone, Changed changed);
   // Stops listening; no callback runs afterwards. Idempotent.
   void close();
 
@@ -50,7 +50,7 @@ class LinkWatch final : public Pollable {
   Status listen();
   void stop_listening();
   void go_on_later();
-  void find_changes(Nanos delay);
+  void schedule_changed(Nanos delay);
 
   struct Link {
     bool up = true;              // as the kernel said last
@@ -60,7 +60,7 @@ class LinkWatch final : public Pollable {
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
-  Report reported_;
+  Report report_link_;
   Gone gone_;
   Changed changed_;
   Reactor::TimerId change_timer_ = 0;

@@ -26,7 +26,7 @@ OwnRails::OwnRails(const Config& config, Reactor& reactor, std::vector<Rail> rai
 
 Status OwnRails::open() {
   RW_TRY(rail_listeners_.open(config_, now_));
-  announce();
+  update_announced();
   return {};
 }
 
@@ -34,7 +34,7 @@ void OwnRails::serve(RailListeners::OnConnection on_connection, Observer observe
   observer_ = std::move(observer);
   until_memory([&] { rail_listeners_.serve(on_connection); });  // without memory no peer could ever connect
   link_watch_.open([this](int rail, bool up) { on_link(rail, up); },
-                   [this](int rail) { now_[std::size_t(rail)].ifindex = 0; }, [this] { return find_rails(); });
+                   [this](int rail) { now_[std::size_t(rail)].ifindex = 0; }, [this] { return update_rails(); });
 }
 
 void OwnRails::close() {
@@ -45,12 +45,12 @@ void OwnRails::close() {
 void OwnRails::on_link(int rail, bool up) {
   std::erase(down_, rail);
   if (!up) down_.push_back(rail);
-  rail_listeners_.announce_link(rail, up);
+  rail_listeners_.set_link(rail, up);
   ++editions_[std::size_t(rail)];
   observer_.on_link(rail, up);
 }
 
-bool OwnRails::find_rails() {
+bool OwnRails::update_rails() {
   Result<std::vector<discovery::UsableRail>> found = discovery::usable_rails(config_, *discovery::this_host(), now_);
   if (!found.ok()) {
     RW_INFO(net, "no new rails: {}", found.status().message());
@@ -63,7 +63,7 @@ bool OwnRails::find_rails() {
   bool all_taken = true;
   for (auto& [rail, known] : *found) all_taken &= take_rail(known, std::move(rail));
   for (const int robbed : rail_listeners_.take_reassigned()) announce(robbed);
-  announce();  // once for all rails: halfway, an address that moves between two rails may be on neither
+  update_announced();  // once for all rails: halfway, an address that moves between two rails may be on neither
   return all_taken;
 }
 
@@ -84,10 +84,10 @@ bool OwnRails::take_rail(int known, Rail rail) {
     return true;
   }
   if (const Status s = rail_listeners_.put(index, rail); !s.ok()) {
-    if (reported_unused_.insert(rail.name).second) RW_WARN(net, "rail {} is not used: {}", rail.name, s.message());
+    if (logged_unused_.insert(rail.name).second) RW_WARN(net, "rail {} is not used: {}", rail.name, s.message());
     return false;
   }
-  reported_unused_.erase(rail.name);
+  logged_unused_.erase(rail.name);
   RW_INFO(net, "rail {} {}", rail.name,
           is_new ? "is new" : "is another interface, or has another name or other addresses");
   const discovery::LinkState link{rail.ifindex, true};
@@ -114,7 +114,7 @@ protocol::RailUpdates::Statement OwnRails::news_of(int rail) const {
   return {rail, editions_[std::size_t(rail)], std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
 }
 
-void OwnRails::announce() {
+void OwnRails::update_announced() {
   const MutexLock lock(mutex_);
   announced_ = rail_listeners_.rails();
 }

@@ -65,10 +65,10 @@ class OwnRails {
 
  private:
   void on_link(int rail, bool up);
-  bool find_rails();                     // false: resources were short; to be called again
-  bool take_rail(int known, Rail rail);  // false: as find_rails(). `known`: our rail's index; -1: a new rail
+  bool update_rails();                   // false: resources were short; to be called again
+  bool take_rail(int known, Rail rail);  // false: as update_rails(). `known`: our rail's index; -1: a new rail
   void announce(int rail);               // to peers, by the observer
-  void announce();                       // to announced()
+  void update_announced();               // to announced()
 
   const Config& config_;
   std::vector<Rail> now_;
@@ -78,8 +78,8 @@ class OwnRails {
   LinkWatch link_watch_;
   Observer observer_;
   std::vector<int> down_;
-  std::set<std::string> reported_unused_;  // interfaces without a listener, as the log has them
-  bool said_too_many_ = false;             // the log says that there are too many rails
+  std::set<std::string> logged_unused_;  // interfaces without a listener, as the log has them
+  bool said_too_many_ = false;           // the log says that there are too many rails
   mutable Mutex mutex_;
   std::vector<PeerRail> announced_ RW_GUARDED_BY(mutex_);  // a copy of rail_listeners_.rails()
 };

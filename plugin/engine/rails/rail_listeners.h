@@ -43,7 +43,7 @@ class RailListeners {
   // True if rails() has just the addresses of `rail`: the first of each family.
   bool announces(int index, const Rail& rail) const;
   // Sets the rail's link state in rails(), as the kernel reports the link. put() sets the link to up.
-  void announce_link(int index, bool up) { rails_[std::size_t(index)].link_down = !up; }
+  void set_link(int index, bool up) { rails_[std::size_t(index)].link_down = !up; }
   // Removes from rails() the addresses that moved to another rail, and returns the rails that lost one. Peers would see
   // one address on two rails otherwise. Call after release() and put() of all rails.
   std::vector<int> take_reassigned();

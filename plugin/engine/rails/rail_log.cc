@@ -45,20 +45,20 @@ void RailLog::poll() {
   lanes_left_ = std::min(lanes_left_, open.size());
   for (LaneLoss& loss : lost)
     if (std::ranges::find(losses_, loss.rail, &LaneLoss::rail) == losses_.end()) losses_.push_back(std::move(loss));
-  if (!losses_.empty() && !timer_) announce_losses_later();
+  if (!losses_.empty() && !timer_) log_losses_later();
 }
 
-void RailLog::announce_losses_later() {
+void RailLog::log_losses_later() {
   timer_ = reactor_.at(now() + kSettle, [this] {
     timer_ = 0;
-    announce_losses();
+    log_losses();
   });
 }
 
 void RailLog::log_returns(const std::vector<RailPair>& open) {
   for (int rail = 0; rail < int(rails_.size()); ++rail) {
-    if ((reported_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
-    reported_ &= ~bit_of(rail);
+    if ((logged_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
+    logged_ &= ~bit_of(rail);
     log(rail, RailLines::About::comeback,
         fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
   }
@@ -72,14 +72,14 @@ void RailLog::log(int rail, RailLines::About about, const std::string& what) {
     RW_INFO(net, "rail {} to {}: {}", name, session_->peer(), what);
 }
 
-void RailLog::announce_losses() {
+void RailLog::log_losses() {
   if (session_->over() || session_->is_leaving()) return;
   const std::vector<RailPair> open = session_->rails_of_lanes();
-  if (open.empty() && now() - lost_at_ < kPatience) return announce_losses_later();
+  if (open.empty() && now() - lost_at_ < kPatience) return log_losses_later();
   const std::vector<LaneLoss> losses = std::exchange(losses_, {});
   for (const LaneLoss& loss : losses) {
-    if ((reported_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
-    reported_ |= bit_of(loss.rail);
+    if ((logged_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
+    logged_ |= bit_of(loss.rail);
     if (loss.cause.empty()) continue;
     log(loss.rail, RailLines::About::loss,
         fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));

@@ -51,9 +51,9 @@ class RailLog {
   void poll();
 
  private:
-  void announce_losses_later();
+  void log_losses_later();
   void log_returns(const std::vector<RailPair>& open);
-  void announce_losses();
+  void log_losses();
   void log(int rail, RailLines::About about, const std::string& what);
 
   Reactor& reactor_;
@@ -63,7 +63,7 @@ class RailLog {
   std::vector<LaneLoss> losses_;  // not logged yet; the first loss of each rail
   std::size_t lanes_before_ = 0;  // lanes before losses_; lanes lost together may be noticed one by one
   std::size_t lanes_left_ = 0;    // fewest lanes since the first of losses_: new ones may come up meanwhile
-  std::uint64_t reported_ = 0;    // bit `rail`: its loss was logged, and the rail has not come back
+  std::uint64_t logged_ = 0;      // bit `rail`: its loss was logged, and the rail has not come back
   TimePoint lost_at_{};           // when poll() saw the first of losses_
   Reactor::TimerId timer_ = 0;    // set while there are losses_
 };

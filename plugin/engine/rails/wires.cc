@@ -56,10 +56,10 @@ Wires::Ports& Wires::ports_of(int rail) {
   return rail == kWithinHost ? within_host_ : by_rail_[std::size_t(rail)];
 }
 
-Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::Offer heard) {
+Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::Offer received) {
   Begun begun;
   RW_ASSIGN_OR_RETURN(begun.pending, open.port->begin_lane(role));
-  if (role == wire::Port::Role::acceptor) RW_TRY(begun.pending->complete(std::move(heard)));
+  if (role == wire::Port::Role::acceptor) RW_TRY(begun.pending->complete(std::move(received)));
   RW_ASSIGN_OR_RETURN(wire::Offer offer, begun.pending->offer());
   assert(offer.bytes.size() <= wire::kOfferBytesMax);
   if (!open.is_plain) begun.offer = WireOffer{std::string(open.wire->name()), std::move(offer.bytes)};
@@ -67,11 +67,11 @@ Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::O
   return begun;
 }
 
-Result<Wires::Begun> Wires::begin_plain(Ports& ports, wire::Port::Role role, wire::Offer heard) {
+Result<Wires::Begun> Wires::begin_plain(Ports& ports, wire::Port::Role role, wire::Offer received) {
   const auto plain = std::ranges::find(ports, true, &OpenPort::is_plain);
   if (plain == ports.end())
     return Status(Code::system, Scope::lane, "the wire that every peer has cannot be used here");
-  return begin(*plain, role, std::move(heard));
+  return begin(*plain, role, std::move(received));
 }
 
 Result<Wires::Begun> Wires::dial(int rail) {

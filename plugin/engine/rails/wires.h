@@ -58,8 +58,8 @@ class Wires {
 
   Ports open(const Rail* rail) const;
   Ports& ports_of(int rail);
-  static Result<Begun> begin(OpenPort& open, wire::Port::Role role, wire::Offer heard);
-  static Result<Begun> begin_plain(Ports& ports, wire::Port::Role role, wire::Offer heard);
+  static Result<Begun> begin(OpenPort& open, wire::Port::Role role, wire::Offer received);
+  static Result<Begun> begin_plain(Ports& ports, wire::Port::Role role, wire::Offer received);
 
   const Config& config_;
   const std::vector<const wire::Wire*> wires_;

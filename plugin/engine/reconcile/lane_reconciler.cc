@@ -152,7 +152,7 @@ void LaneReconciler::poll() {
         planned_well &= dial(due);
     }
     lanes_.retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
-    poll_later(t);
+    poll_at(t);
   });
 }
 
@@ -336,7 +336,7 @@ void LaneReconciler::note_failure(RailPairs::Pair& pair, std::string why) {
   pairs_.failed(pair, now());
 }
 
-void LaneReconciler::poll_later(TimePoint t) {
+void LaneReconciler::poll_at(TimePoint t) {
   if (timer_) timers_.cancel(std::exchange(timer_, 0));
   const TimePoint next = pairs_.next_change(t);
   if (next == TimePoint::max()) return;

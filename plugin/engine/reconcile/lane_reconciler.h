@@ -110,7 +110,7 @@ class LaneReconciler {
   void note_failed_join(const Attempt& attempt, std::string why, bool rests);
   std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);
-  void poll_later(TimePoint t);
+  void poll_at(TimePoint t);
   TimePoint now() const { return lanes_.now(); }
   int open_and_under_way() const { return int(lanes_.rails_in_use().size() + attempts_.size()); }
   const Rail& own(const RailPair& rails) const { return rails_[std::size_t(rails.local)]; }

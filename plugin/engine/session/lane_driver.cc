@@ -27,7 +27,7 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   fault_ = Fault::none;
   checks_ = options_.sends_checked && !lane_->vouches_for_bytes();
   check_.forget();
-  looked_at_ = {};
+  drain_polled_at_ = {};
   metrics_ = lane_->metrics();
   ending_ = {};
   consumed_status_ = {};
@@ -74,8 +74,8 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
 // follow, and a lane that seemed fast enough to take all data would seem so for ever.
 void LaneDriver::poll_draining() {
   const TimePoint t = protocol_.now();
-  if (t - looked_at_ < kDrainPoll || !lane_) return;
-  looked_at_ = t;
+  if (t - drain_polled_at_ < kDrainPoll || !lane_) return;
+  drain_polled_at_ = t;
   const protocol::SessionProtocol::LaneReport r = report();
   drains_ = r.outstanding_bytes > 0;
   protocol_.lock()->report(id(), t, r);

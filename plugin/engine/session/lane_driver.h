@@ -202,8 +202,8 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   // buffer of next_frames(); a member, so that the array is not cleared with each call
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_ RW_GUARDED_BY(this);
   LaneTrace trace_{protocol_.clock(), 0, 0};
-  bool drains_ RW_GUARDED_BY(this) = false;    // a payload of kDrainBytes or more is under way
-  TimePoint looked_at_ RW_GUARDED_BY(this){};  // time of the last report by poll_draining()
+  bool drains_ RW_GUARDED_BY(this) = false;          // a payload of kDrainBytes or more is under way
+  TimePoint drain_polled_at_ RW_GUARDED_BY(this){};  // time of the last report by poll_draining()
   Fault fault_ RW_GUARDED_BY(this) = Fault::none;
   bool checks_ RW_GUARDED_BY(this) = false;                         // payload sent by this lane has a CRC
   PayloadCheck check_ RW_GUARDED_BY(this);                          // of arriving payload

@@ -82,7 +82,7 @@ void Session::end_late_posts() {
     locked.take_posts();
     if (locked.take_late_failure()) why = locked->error();
   }
-  if (!why.ok()) announce_loss(why);
+  if (!why.ok()) log_loss(why);
 }
 
 // -------------------------------------------------------------------------------------------------------------- events
@@ -152,7 +152,7 @@ void Session::fail(const Status& why) {
       missed = missed || is_waited_for(locked);
     }
     if (missed && !elsewhere)
-      announce_loss(why);  // before any request ends: a caller whose request fails finds the reason in the log
+      log_loss(why);  // before any request ends: a caller whose request fails finds the reason in the log
     const SharedProtocol::Locked locked = protocol_.lock();
     if (over()) return;
     locked.fail(why);
@@ -179,8 +179,8 @@ void Session::give_way() {
   fail(Status(Code::remote, Scope::session, "the session with " + peer_ + " gave way to another"));
 }
 
-void Session::announce_loss(const Status& why) {
-  if (why.code() == Code::cancelled || reported_.exchange(true, std::memory_order_relaxed)) return;
+void Session::log_loss(const Status& why) {
+  if (why.code() == Code::cancelled || logged_.exchange(true, std::memory_order_relaxed)) return;
   if (used() || owner_.warns_of_unused())
     RW_WARN(net, "{}", why.message());
   else

@@ -103,11 +103,11 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   Driven drive(std::size_t budget_bytes, bool flush);
   // Polls the lanes' health and acts on the verdicts. Reactor's thread. `at_once`: an event happened; else lanes are
   // judged every 50 ms at most.
-  void find_signs(bool at_once = false) { lanes_.poll(at_once); }
-  // Some lane may hold up control frames: call find_signs() every SessionProtocol::kLatePoll.
+  void poll_lanes(bool at_once = false) { lanes_.poll(at_once); }
+  // Some lane may hold up control frames: call poll_lanes() every SessionProtocol::kLatePoll.
   bool watches_control() { return protocol_.watches_control(); }
   // Reactor's thread, as the next three.
-  void announce_link(int rail, bool up) { lanes_.announce_link(rail, up); }
+  void set_link(int rail, bool up) { lanes_.set_link(rail, up); }
   bool has_link(int rail) const { return lanes_.has_link(rail); }
   std::vector<LaneLoss> take_losses() { return lanes_.take_losses(); }
   bool peer_is_silent() { return lanes_.peer_is_silent(); }
@@ -159,7 +159,7 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   void on_lane_came() override;
   std::unique_ptr<LaneCredit> credit_on(int rail) override { return owner_.credit_on(rail); }
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
-  void announce_loss(const Status& why) override;
+  void log_loss(const Status& why) override;
 
   // Sets one of the flags that make SessionWants, and wakes the reactor. Neither allocates nor locks, so that a session
   // without memory can ask for its end, too.
@@ -193,7 +193,7 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   std::atomic<bool> borrowed_{false};    // callers poll; the reactor polls by timer
   std::atomic<bool> wake_asked_{false};  // the reactor was woken and has not begun to poll
   std::atomic<bool> used_{false};
-  std::atomic<bool> reported_{false};  // the log has the reason of the end
+  std::atomic<bool> logged_{false};  // the log has the reason of the end
   // Flags that take_wants() takes and clears.
   std::atomic<bool> poll_wanted_{false};      // set by wake()
   std::atomic<bool> is_to_retire_{false};     // by fail()

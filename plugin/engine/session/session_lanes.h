@@ -53,7 +53,7 @@ class LanesOwner {
   // Whether to log at WARN, not INFO, that the peer fell silent or answers again. Thread of poll().
   virtual bool may_warn_of_silence(bool is_silent) = 0;
   // Logs why the session ends; later calls do nothing.
-  virtual void announce_loss(const Status& why) = 0;
+  virtual void log_loss(const Status& why) = 0;
   // Ends the session: with `why`, or with "connection to PEER lost: `why`". Sets is_over().
   virtual void fail(const Status& why) = 0;
   virtual void lose(const std::string& why, int system_errno) = 0;
@@ -151,7 +151,7 @@ class SessionLanes {
   // the session ended.
   bool carry_out(const SessionHealth::Verdicts& verdicts);
   // Our rail has lost its link, or has one again.
-  void announce_link(int rail, bool up);
+  void set_link(int rail, bool up);
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
   // The surplus lanes retire from now on, and no others (docs/operate/reliability.md, "Backup lanes"). For
   // the side that dials.
@@ -198,7 +198,7 @@ class SessionLanes {
   Result<std::unique_ptr<wire::Lane>> poll(Birth& birth) const;
   void not_made(const Birth& birth, const Status& why);
   // session_lanes_poll.cc
-  void find_late_control(TimePoint t);
+  void retransmit_late_control(TimePoint t);
   SessionHealth::Observations observe() const;
   void drop_gone(SessionHealth::Observations& seen) const;
   void ask(const SessionHealth::Verdicts& verdicts);
@@ -209,7 +209,7 @@ class SessionLanes {
   void poll_ending();
   // session_lanes_end.cc. REQUIRES: the lane's claim. For the first three the lane is open, for finish() it is ending.
   void note_break(LaneDriver& lane, const LaneDriver::Pass& pass) RW_REQUIRES(lane);
-  LaneEnding given_up(LaneDriver& lane, std::string_view told, bool too_slow) RW_REQUIRES(lane);
+  LaneEnding given_up(LaneDriver& lane, std::string_view reason, bool too_slow) RW_REQUIRES(lane);
   void end(LaneDriver& lane, LaneEnding ending) RW_REQUIRES(lane);
   bool finish(LaneDriver& lane) RW_REQUIRES(lane);
   void lane_over(LaneDriver& lane) RW_REQUIRES(lane);
@@ -225,7 +225,7 @@ class SessionLanes {
   UnderProtocol<std::vector<RailPair>> slow_pairs_;
   UnderProtocol<std::vector<LaneLoss>> losses_;
   // The fields below belong to the thread of poll().
-  TimePoint looked_at_{}, control_polled_at_{};
+  TimePoint health_polled_at_{}, control_polled_at_{};
   std::vector<Birth> births_;
   std::vector<protocol::LaneId> not_made_;  // lanes that could not be made
   bool any_retires_ = false;

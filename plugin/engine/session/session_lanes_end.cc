@@ -29,14 +29,14 @@ void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
                                                .retires = locked->is_retiring(lane.id())});
 }
 
-// Returns the argument of end() for a lane that this end gives up. `told`: the reason, for the log.
-LaneEnding SessionLanes::given_up(LaneDriver& lane, std::string_view told, bool too_slow) {
+// Returns the argument of end() for a lane that this end gives up. `reason`: for the log.
+LaneEnding SessionLanes::given_up(LaneDriver& lane, std::string_view reason, bool too_slow) {
   {
     const SharedProtocol::Locked locked = protocol_.lock();
     health_(locked).lane_given_up(protocol_.now());
     if (too_slow) slow_pairs_(locked).push_back(lane.rails());
   }
-  Status why(Code::remote, Scope::lane, lane.rail() + ": " + std::string(told), ETIMEDOUT);
+  Status why(Code::remote, Scope::lane, lane.rail() + ": " + std::string(reason), ETIMEDOUT);
   return {std::move(why), wire::LaneEnd::unanswered, false, too_slow};
 }
 
@@ -84,7 +84,7 @@ void SessionLanes::lane_over(LaneDriver& lane) {
   if (after.retired) RW_INFO(net, "lane {} to {} on rail {} retired", lane.id(), peer_, gone.rail);
   if (after.is_loss) note_loss(lane);
   if (after.reconnect) owner_.on_lane_wanted();
-  if (after.logs) owner_.announce_loss(after.loss);
+  if (after.logs) owner_.log_loss(after.loss);
   if (after.then == Then::end) owner_.fail(after.loss);
 }
 

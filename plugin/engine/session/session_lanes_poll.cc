@@ -35,10 +35,10 @@ void SessionLanes::poll(bool at_once) {
   if (!protocol_.is_over()) {
     poll_births();
     poll_ending();
-    find_late_control(t);
+    retransmit_late_control(t);
   }
-  if (protocol_.is_over() || (!at_once && t - looked_at_ < kHealthPollEvery)) return;
-  looked_at_ = t;
+  if (protocol_.is_over() || (!at_once && t - health_polled_at_ < kHealthPollEvery)) return;
+  health_polled_at_ = t;
   SessionHealth::Observations seen = observe();
   SessionHealth::Verdicts verdicts;
   {
@@ -76,17 +76,17 @@ void SessionLanes::poll_ending() {
 }
 
 // Retransmits by another lane the control frames that the peer's kernel did not acknowledge in time (decision D8).
-void SessionLanes::find_late_control(TimePoint t) {
+void SessionLanes::retransmit_late_control(TimePoint t) {
   if (t - control_polled_at_ < protocol::SessionProtocol::kLatePoll || !protocol_.watches_control()) return;
   control_polled_at_ = t;
   const TimePoint before = protocol_.now();
-  std::vector<protocol::SessionProtocol::LanePoll> looks;
+  std::vector<protocol::SessionProtocol::ReportedLane> lanes;
   table_.each_claimed([&](LaneDriver& lane) {
     lane.assert_claimed();
-    if (lane.is_open()) looks.push_back({lane.id(), lane.report()});
+    if (lane.is_open()) lanes.push_back({lane.id(), lane.report()});
   });
   const SharedProtocol::Locked locked = protocol_.lock();
-  if (locked->say_late_control_again(before, protocol_.now(), looks) > 0) locked.publish();
+  if (locked->say_late_control_again(before, protocol_.now(), lanes) > 0) locked.publish();
 }
 
 SessionHealth::Observations SessionLanes::observe() const {
@@ -173,7 +173,7 @@ void SessionLanes::note_question(const SessionHealth::Verdicts& verdicts) {
   health_(locked).question_went(by);
 }
 
-void SessionLanes::announce_link(int rail, bool up) {
+void SessionLanes::set_link(int rail, bool up) {
   const std::uint64_t bit = std::uint64_t{1} << rail;
   links_down_ = up ? links_down_ & ~bit : links_down_ | bit;
   poll(true);
@@ -210,7 +210,7 @@ void SessionLanes::log_stopped() const {
 
 // Logs why the lane is slow: statistics show only that the lane is slow.
 void SessionLanes::on_overridden(protocol::LaneId id, const protocol::CreditWindow::Override& how) const {
-  const auto told = [](std::uint64_t bound, const char* unit) {
+  const auto bound_text = [](std::uint64_t bound, const char* unit) {
     return bound == protocol::Credit::kNone ? "none" : std::to_string(bound) + unit;
   };
   table_.with_lane(id, [&](LaneDriver& lane) {
@@ -221,7 +221,7 @@ void SessionLanes::on_overridden(protocol::LaneId id, const protocol::CreditWind
         "limit: {}); the lane sends one segment a second anyway. Is {} stopped, without time on its cores, or of "
         "another build? railweave-info: MAY SEND here, LETS COME there",
         id, peer_, lane.rail(), lane.remote_address(), std::chrono::duration<double>(how.let_nothing_go).count(),
-        told(how.said.window_bytes, " bytes"), told(how.said.limit, " bytes ever"), peer_);
+        bound_text(how.said.window_bytes, " bytes"), bound_text(how.said.limit, " bytes ever"), peer_);
   });
 }
 

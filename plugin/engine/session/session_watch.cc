@@ -51,7 +51,7 @@ void SessionWatch::poll_again_in(Nanos delay) {
   });
 }
 
-bool SessionWatch::polls_within(Nanos delay) const { return timer_ && due_ <= now() + delay; }
+bool SessionWatch::poll_due_within(Nanos delay) const { return timer_ && due_ <= now() + delay; }
 
 void SessionWatch::poll() {
   // guarded: without memory neither descriptor nor timer may be armed, and the session would not be polled again
@@ -60,7 +60,7 @@ void SessionWatch::poll() {
 
 void SessionWatch::poll_and_arm() {
   session_->clear_wake();
-  session_->find_signs();
+  session_->poll_lanes();
   if (session_->over()) return;
   if (session_->take_polled()) {
     session_->set_borrowed(true);
@@ -73,7 +73,7 @@ void SessionWatch::poll_and_arm() {
   const bool quiet = drive_until_quiet();
   poll_again(quiet, arm());
   const TimePoint due = session_->credit_due();
-  if (due != TimePoint::max() && !polls_within(due - now())) poll_again_in(std::max(Nanos{0}, due - now()));
+  if (due != TimePoint::max() && !poll_due_within(due - now())) poll_again_in(std::max(Nanos{0}, due - now()));
 }
 
 void SessionWatch::poll_again(bool quiet, Armed armed) {
@@ -82,8 +82,8 @@ void SessionWatch::poll_again(bool quiet, Armed armed) {
   } else if (!quiet || armed == Armed::missed || session_->has_work()) {
     poll_again_in(kPace);
   } else if (session_->watches_control()) {
-    if (!polls_within(protocol::SessionProtocol::kLatePoll)) poll_again_in(protocol::SessionProtocol::kLatePoll);
-  } else if (!polls_within(kSilencePoll) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
+    if (!poll_due_within(protocol::SessionProtocol::kLatePoll)) poll_again_in(protocol::SessionProtocol::kLatePoll);
+  } else if (!poll_due_within(kSilencePoll) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
     poll_again_in(kSilencePoll);
   } else if (!timer_ && session_->is_waited_for()) {
     poll_again_in(PeerHeartbeat::kAskEvery);

@@ -27,7 +27,7 @@ class SessionWatch final : public Pollable {
   void on_ready(std::uint32_t) override { poll(); }
   void poll_and_arm();
   void poll_again_in(Nanos delay);
-  bool polls_within(Nanos delay) const;
+  bool poll_due_within(Nanos delay) const;
   bool drive_until_quiet();
   // missed: some lane is not armed, poll it by timer; ready: some lane has something to do already.
   enum class Armed { all, missed, ready };

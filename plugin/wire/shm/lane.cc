@@ -12,7 +12,7 @@
 namespace railweave::wire {
 namespace {
 
-constexpr std::uint32_t kIdleReadsPerPoll = 32;  // a poll costs a system call, and detects a dead peer
+constexpr std::uint32_t kIdleReadsPerCheck = 32;  // a check costs a system call, and detects a dead peer
 // The lane's round trip, about one turn of a polling peer. The wire measures none.
 constexpr Nanos kTurn = std::chrono::microseconds(5);
 
@@ -49,7 +49,7 @@ Result<Moved> ShmLane::read(LaneHandler& handler, std::size_t budget_bytes) {
     idle_reads_ = 0;
     return moved;
   }
-  if (++idle_reads_ % kIdleReadsPerPoll == 0) peer_.poll();
+  if (++idle_reads_ % kIdleReadsPerCheck == 0) peer_.check_alive();
   // Input that the peer put before its end is read first.
   if (ended() && !reader_.has_input()) return failure_ = peer_.closed(reader_.inside_frame());
   return moved;

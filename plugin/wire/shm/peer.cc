@@ -26,7 +26,7 @@ Status Peer::closed(bool inside_frame) const {
 }
 
 // Uses poll(), because wake-ups not read yet would hide the end from recv().
-bool Peer::poll() {
+bool Peer::check_alive() {
   if (gone_) return false;
   pollfd p{descriptor(), POLLRDHUP, 0};
   gone_ = ::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -47,7 +47,7 @@ void Peer::wake(std::atomic<std::uint32_t>& waits, std::uint32_t what) {
   if ((waits.exchange(0, std::memory_order_seq_cst) & what) == 0) return;
   metrics_->sent.calls.add();
   const char byte = 1;
-  // Errors are ignored: a full socket wakes the peer as well, and poll() finds a dead peer.
+  // Errors are ignored: a full socket wakes the peer as well, and check_alive() finds a dead peer.
   (void)::send(descriptor(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -28,7 +28,7 @@ class Peer {
   Status closed(bool inside_frame) const;            // Code::remote
 
   // Asks the kernel whether the peer closed its end. True: the peer is there. False is final.
-  bool poll();
+  bool check_alive();
   bool gone() const { return gone_; }
   // Reads and discards the wake-ups on the socket. May find the peer gone.
   void drain_wakeups();

@@ -100,7 +100,7 @@ Status RingReader::take_inline(LaneHandler& handler, std::uint64_t head, std::si
     const bool timed = n >= CopyCost::kSampleBytesMin;
     const TimePoint begin = timed ? now() : TimePoint();
     ascending_copy(place_, ring_ + at_ % kRingBytes, n);
-    if (timed) choice_.on_writer_speed(double(shared_.put_cost_ps.load(std::memory_order_relaxed)) / 1000);
+    if (timed) choice_.set_writer_cost(double(shared_.put_cost_ps.load(std::memory_order_relaxed)) / 1000);
     if (timed) choice_.sample(false, n, now() - begin);
     if (timed) publish_fetching();
   }
@@ -149,7 +149,7 @@ Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::byt
     }
     // A dead process closed its socket before another process could get its process id. So an open socket proves whose
     // memory was read.
-    if (!peer_.poll()) return peer_.closed(true);
+    if (!peer_.check_alive()) return peer_.closed(true);
     return std::size_t(n);
   }
   return malformed("payload that moved, times", kMovesMax, 1);
@@ -163,7 +163,7 @@ Result<std::size_t> RingReader::fetch_watched(std::atomic<std::uint64_t>& slot, 
 }
 
 Status RingReader::unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t address, int err) {
-  if (err == ESRCH || !peer_.poll()) return peer_.closed(true);
+  if (err == ESRCH || !peer_.check_alive()) return peer_.closed(true);
   if (err != EFAULT || asked_) return system_error(Scope::lane, peer_.name() + ": process_vm_readv", err);
   asked_ = true;
   can_fetch_ = false;

@@ -148,11 +148,11 @@ void FrameWriter::release(LaneHandler& handler) {
 
 void FrameWriter::reap(LaneHandler& handler) {
   if (notices_owed_ == 0) return;
-  on_notices();
+  read_notices();
   release(handler);
 }
 
-void FrameWriter::on_notices() {
+void FrameWriter::read_notices() {
   ZeroCopyNotice notice;
   while (notices_owed_ > 0 && zerocopy_->next_notice(socket_.fd.get(), notice)) {
     for (std::uint64_t i = released_; i < taken_; ++i) {
@@ -167,7 +167,7 @@ void FrameWriter::on_notices() {
 }
 
 bool FrameWriter::has_let_go() {
-  if (notices_owed_ > 0) on_notices();
+  if (notices_owed_ > 0) read_notices();
   return notices_owed_ == 0;
 }
 

@@ -67,7 +67,7 @@ class FrameWriter {
   ssize_t send(std::span<iovec, 2 * kBatch> iov, Gathered& gathered);
   void advance(LaneHandler& handler, std::size_t bytes);
   void release(LaneHandler& handler);
-  void on_notices();
+  void read_notices();
   Status shut();
 
   LaneSocket& socket_;

@@ -99,7 +99,7 @@ bool TcpLane::bound_arrivals(std::uint64_t bytes) {
 
 AckStatus TcpLane::ack_status() {
   tcp_info info;
-  return ask_tcp_info(descriptor(), info) ? acks_.poll(now(), info) : AckStatus{};
+  return ask_tcp_info(descriptor(), info) ? acks_.observe(now(), info) : AckStatus{};
 }
 
 LaneHealth TcpLane::health() {

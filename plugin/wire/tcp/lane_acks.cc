@@ -40,8 +40,8 @@ Nanos probe_patience(const tcp_info& info) {
 
 }  // namespace
 
-AckStatus LaneAcks::poll(TimePoint now, const tcp_info& info) {
-  const bool in_time = now - std::exchange(looked_at_, now) <= kPollMost;
+AckStatus LaneAcks::observe(TimePoint now, const tcp_info& info) {
+  const bool in_time = now - std::exchange(observed_at_, now) <= kPollMost;
   // time of the last packet with an acknowledgement, with data or without
   const TimePoint acknowledged_at = now - std::chrono::milliseconds(info.tcpi_last_ack_recv);
   AckStatus h;

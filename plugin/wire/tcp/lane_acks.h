@@ -29,7 +29,7 @@ class LaneAcks {
   // Call often, every 0.1 s while an answer is owed. The time owed counts from the first poll that finds one owed. A
   // poll later than kPollMost after the previous one finds no lane silent, but the next poll may: after a pause of
   // this host or VM, the packets that waited meanwhile arrive all at once.
-  AckStatus poll(TimePoint now, const tcp_info& info);
+  AckStatus observe(TimePoint now, const tcp_info& info);
 
   static constexpr Nanos kLateLeast = std::chrono::milliseconds(100);
   static constexpr Nanos kSilentLeast = std::chrono::milliseconds(300);
@@ -42,7 +42,7 @@ class LaneAcks {
   void see_answer(TimePoint now, TimePoint heard_at, const tcp_info& info);
   bool is_silent(Nanos owed_for, const tcp_info& info) const;
 
-  TimePoint looked_at_{};                   // the last poll()
+  TimePoint observed_at_{};                 // the last observe()
   std::optional<TimePoint> waiting_since_;  // an answer is owed since then, no more bytes acknowledged; none: not owed
   std::uint64_t waiting_at_ = 0;            // bytes acknowledged at waiting_since_
   TimePoint answered_at_{};                 // when the last answer came, or a little later

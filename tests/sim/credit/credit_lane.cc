@@ -25,7 +25,7 @@ CreditLane::CreditLane(CreditWorld& world, int from, int to)
       window_(engine::LaneCredit::kFirst),
       edge_(kFirstEdge),
       share_(std::in_place, world.host(to).account, world.options_.rate),
-      reported_(engine::LaneCredit::kFirst),
+      announced_(engine::LaneCredit::kFirst),
       advertised_(kFirstEdge),
       alive_at_(world.now()) {}
 
@@ -64,7 +64,7 @@ void CreditLane::post(std::uint64_t bytes) {
 
 void CreditLane::send() {
   if (world_.stands_still(from_)) return send_later(world_.runs_at(from_));
-  window_.poll(world_.local(from_, world_.now_), taken_, waiting_ > 0);
+  window_.observe(world_.local(from_, world_.now_), taken_, waiting_ > 0);
   while (waiting_ > 0) {
     const std::uint64_t under_way = taken_ - acknowledged_, own = kOwnBound - std::min(kOwnBound, under_way);
     const std::uint64_t room = std::min(window_.room(under_way, taken_), own);
@@ -132,7 +132,7 @@ void CreditLane::poll() {
   if (receiver_stands_still())
     return world_.after({.kind = Event::Kind::poll, .at = poll_at_ = receiver_runs_at(), .lane = this});
   const Credit credit = share_->poll(world_.local(to_, world_.now_), arrivals_, 2 * world_.options_.one_way);
-  if (const auto news = reported_.news(credit, bound_arrivals(credit.window_bytes))) say(*news);
+  if (const auto news = announced_.news(credit, bound_arrivals(credit.window_bytes))) say(*news);
   poll_at_ = share_->due() == TimePoint::max() ? share_->due() : world_.global(to_, share_->due());
   if (poll_at_ != TimePoint::max()) world_.after({.kind = Event::Kind::poll, .at = poll_at_, .lane = this});
 }

@@ -51,7 +51,7 @@ class CreditLane {
   bool send_pending_ = false;
   // The receiver.
   std::optional<engine::LaneShare> share_;
-  engine::AnnouncedCredit reported_;
+  engine::AnnouncedCredit announced_;
   engine::LaneShare::Arrivals arrivals_;
   std::uint64_t arrived_ = 0, edition_ = 0;
   std::uint64_t advertised_;  // its kernel takes back nothing

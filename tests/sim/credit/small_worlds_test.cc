@@ -77,7 +77,7 @@ class SmallWorld {
     for (int i = 0; i < kSmallCrowd; ++i) {
       const bool turn = (i + int(moves_) * kSmallBusy) % kSmallCrowd < kSmallBusy;
       crowd_turns_[std::size_t(i)] += turn;
-      write_place(*memory_, kSmallLanes + i, {.looked_at = now_, .turn = turn, .turns = crowd_turns_[std::size_t(i)]});
+      write_place(*memory_, kSmallLanes + i, {.polled_at = now_, .turn = turn, .turns = crowd_turns_[std::size_t(i)]});
     }
   }
 
@@ -154,7 +154,7 @@ TEST(AllStatements, a_sender_sends_within_a_second_and_never_beyond_its_bounds) 
         std::uint64_t position = 0;
         for (int ms = 0; ms < 1001; ++ms, now += 1ms) {
           if (ms == 500) credit.apply(2, {.window_bytes = next, .limit = limit});
-          credit.poll(now, position, true);
+          credit.observe(now, position, true);
           const protocol::Credit stands = credit.standing();
           const std::uint64_t room = credit.room(0, position);
           ASSERT_LE(room, stands.window_bytes);
@@ -164,7 +164,7 @@ TEST(AllStatements, a_sender_sends_within_a_second_and_never_beyond_its_bounds) 
           position += 192;
           credit.took();
         }
-        credit.poll(now += 1s, position, true);
+        credit.observe(now += 1s, position, true);
         ASSERT_TRUE(position > 0 || credit.room(0, position) >= protocol::CreditWindow::kLeastBytes)
             << window << ' ' << limit << ' ' << next;
       }

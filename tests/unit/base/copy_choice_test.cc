@@ -32,9 +32,9 @@ TEST(CopyChoice, sample__of_memory_that_nobody_had_touched_is_soon_made_good) {
 TEST(CopyChoice, wants_fetch__counts_the_cheaper_of_the_two_copies_half) {
   CopyChoice unheard, slow_writer, fast_writer;
   EXPECT_GT(run(unheard, 100, 0.1, 0.14), 95);
-  slow_writer.on_writer_speed(0.3);
+  slow_writer.set_writer_cost(0.3);
   EXPECT_GT(run(slow_writer, 100, 0.1, 0.3), 95);
-  fast_writer.on_writer_speed(0.01);
+  fast_writer.set_writer_cost(0.01);
   EXPECT_LT(run(fast_writer, 100, 0.1, 0.14), 5);
 }
 

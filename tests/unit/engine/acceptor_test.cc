@@ -127,14 +127,14 @@ class AcceptorTest : public SessionTest, public AcceptorOwner {
                               [](const PeerKey&, const Hello&, std::uint64_t, NewLane, SessionDirectory::Waiters) {
                                 ADD_FAILURE() << "nobody welcomes our dials";
                               }};
-  LoggedAbsences reported_;
+  LoggedAbsences logged_absences_;
   // The reactor's thread's.
   std::vector<First> accepted_;
   std::vector<RailPair> joined_, probes_;
   std::vector<PeerRail> probed_with_;
   std::vector<NewLane> kept_;
   bool was_dialled_ = false;
-  Acceptor acceptor_{reactor_, self_, rails_, directory_, reported_, *this};
+  Acceptor acceptor_{reactor_, self_, rails_, directory_, logged_absences_, *this};
 };
 
 using Kind = Hello::Kind;

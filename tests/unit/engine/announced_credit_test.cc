@@ -13,16 +13,16 @@ class AnnouncedCreditTest : public testing::Test {
  protected:
   // What is said; nothing: no news.
   std::optional<Credit> window(std::uint64_t bytes, bool wire_holds = false) {
-    return reported_.news({.window_bytes = bytes}, wire_holds);
+    return announced_.news({.window_bytes = bytes}, wire_holds);
   }
 
-  AnnouncedCredit reported_{kToldFirst};
+  AnnouncedCredit announced_{kToldFirst};
 };
 
 constexpr std::optional<Credit> kNoNews;
 
 TEST_F(AnnouncedCreditTest, news__the_credit_that_the_peer_assumes_is_none) {
-  EXPECT_EQ(reported_.news(kToldFirst, false), kNoNews);
+  EXPECT_EQ(announced_.news(kToldFirst, false), kNoNews);
 }
 
 TEST_F(AnnouncedCreditTest, news__a_window_larger_by_over_a_quarter_is_announced) {
@@ -43,12 +43,12 @@ TEST_F(AnnouncedCreditTest, news__small_steps_are_compared_with_the_last_announc
 }
 
 TEST_F(AnnouncedCreditTest, news__a_new_limit_is_announced_with_its_window) {
-  EXPECT_EQ(reported_.news({.window_bytes = 16 * KiB, .limit = 100}, false),
+  EXPECT_EQ(announced_.news({.window_bytes = 16 * KiB, .limit = 100}, false),
             (Credit{.window_bytes = 16 * KiB, .limit = 100}));
-  EXPECT_EQ(reported_.news({.window_bytes = 16 * KiB, .limit = 100}, false), kNoNews);
-  EXPECT_EQ(reported_.news({.window_bytes = 17 * KiB, .limit = 101}, false),
+  EXPECT_EQ(announced_.news({.window_bytes = 16 * KiB, .limit = 100}, false), kNoNews);
+  EXPECT_EQ(announced_.news({.window_bytes = 17 * KiB, .limit = 101}, false),
             (Credit{.window_bytes = 17 * KiB, .limit = 101}));
-  EXPECT_EQ(reported_.news({.window_bytes = 17 * KiB}, false), (Credit{.window_bytes = 17 * KiB}))
+  EXPECT_EQ(announced_.news({.window_bytes = 17 * KiB}, false), (Credit{.window_bytes = 17 * KiB}))
       << "no limit any more";
 }
 
@@ -79,7 +79,7 @@ TEST_F(AnnouncedCreditTest, news__no_bound_stays_none_behind_a_wire_that_holds) 
 }
 
 TEST_F(AnnouncedCreditTest, news__the_wire_adds_nothing_to_the_limit) {
-  EXPECT_EQ(reported_.news({.window_bytes = 8 * KiB, .limit = 100}, true),
+  EXPECT_EQ(announced_.news({.window_bytes = 8 * KiB, .limit = 100}, true),
             (Credit{.window_bytes = 40 * KiB, .limit = 100}));
 }
 

@@ -45,7 +45,7 @@ class LaneReconcilerTest : public SessionLanesTest {
     add_lane(0, 0);
     reconciler_ = std::make_unique<LaneReconciler>(SessionAccess{timers_, dialler_, lanes_, rails_},
                                                    LaneReconciler::Options{lanes_per_rail, [] { return 0; }},
-                                                   peer_rails_, LaneReconciler::FirstLane{{0, 0}, 0}, reported_);
+                                                   peer_rails_, LaneReconciler::FirstLane{{0, 0}, 0}, logged_absences_);
     reconciler_->poll();
   }
   // The other lane of a pair that is to have two: there is no way but this pair.
@@ -62,7 +62,7 @@ class LaneReconcilerTest : public SessionLanesTest {
 
   std::vector<Rail> rails_;
   std::vector<PeerRail> peer_rails_;
-  LoggedAbsences reported_;
+  LoggedAbsences logged_absences_;
   PaperTimers timers_{clock_};
   PaperDialler dialler_{lanes_};
   std::unique_ptr<LaneReconciler> reconciler_;

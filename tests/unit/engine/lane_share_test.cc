@@ -185,7 +185,7 @@ TEST_F(LaneShareTest, poll__a_lane_whose_place_was_taken_over_counts_elsewhere) 
 TEST_F(LaneShareTest, poll__a_lane_has_the_least_window_while_the_account_is_full) {
   fill_rail();
   now_ += 1ms;
-  for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.looked_at = now_});
+  for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.polled_at = now_});
   EXPECT_EQ(a_.arrive(now_, 1000, 100), (Credit{.window_bytes = kShareLeast}));
   EXPECT_EQ(a_.share.due(), TimePoint::max());
   now_ += 500ms;  // leases are over
@@ -227,7 +227,7 @@ TEST_F(UnknownSpeedLaneShareTest, poll__what_arrived_before_in_another_memory_is
 }
 
 TEST_F(UnknownSpeedLaneShareTest, poll__what_arrived_without_a_place_is_no_rate) {
-  for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.looked_at = now_});
+  for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.polled_at = now_});
   SharingLane late{account_, Rate{}};
   ASSERT_EQ(late.arrive(now_, 1000, 100), (Credit{.window_bytes = kShareLeast}));
   (void)late.arrive(now_ + 50ms, 1'000'000'000'000, 100);

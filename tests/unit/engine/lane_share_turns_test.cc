@@ -24,13 +24,13 @@ class CreditTurns : public testing::Test {
     (void)lane_.poll(now_ - 5ms, {.position = 1}, 100us);
     arrivals_ = {.position = 625'001};
     (void)lane_.poll(now_, arrivals_, 100us);
-    crowd_.resize(40, {.looked_at = now_, .turns = 10});
+    crowd_.resize(40, {.polled_at = now_, .turns = 10});
   }
 
   // With all of the crowd having looked just now, but `absent`.
   TurnCredit poll(int absent = -1) {
     for (int i = 0; i < int(crowd_.size()); ++i) {
-      if (i != absent) crowd_[std::size_t(i)].looked_at = now_;
+      if (i != absent) crowd_[std::size_t(i)].polled_at = now_;
       write_place(*memory_, kCrowdFrom + i, crowd_[std::size_t(i)]);
     }
     return lane_.poll(now_, arrivals_, 100us);
@@ -129,7 +129,7 @@ TEST_F(CreditTurns, poll__an_unused_turn_delays_no_other_after_two_queues) {
 }
 
 TEST_F(CreditTurns, poll__at_most_four_times_as_many_turns_are_given) {
-  crowd_.resize(150, {.looked_at = now_, .turns = 10});
+  crowd_.resize(150, {.polled_at = now_, .turns = 10});
   busy(4 * kTurnsAtATime);
   (void)arrive(1000);
   now_ += 8ms;
@@ -217,7 +217,7 @@ TEST_F(CreditTurns, poll__a_lane_that_waited_has_no_limit_once_others_end) {
   busy(kTurnsAtATime);
   (void)arrive(1000);
   crowd_.resize(31);
-  for (int i = 31; i < 40; ++i) write_place(*memory_, kCrowdFrom + i, {.looked_at = now_, .demand = false});
+  for (int i = 31; i < 40; ++i) write_place(*memory_, kCrowdFrom + i, {.polled_at = now_, .demand = false});
   EXPECT_EQ(poll(), (TurnCredit{.window_bytes = 8 * KiB})) << "32 are few enough for windows";
 }
 
@@ -321,7 +321,7 @@ TEST_F(CreditTurns, poll__a_lane_far_ahead_counts_from_the_others_after_100_ms) 
 }
 
 TEST_F(CreditTurns, poll__forged_places_leave_a_lane_one_turn_each_100_ms) {
-  crowd_.resize(200, {.looked_at = now_, .turns = 10});
+  crowd_.resize(200, {.polled_at = now_, .turns = 10});
   busy(200);
   (void)arrive(1000);
   for (int ms = 0; ms < 1000; ++ms) {

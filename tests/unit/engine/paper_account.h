@@ -8,17 +8,17 @@
 namespace railweave::engine {
 
 struct PaperPlace {
-  TimePoint looked_at;
+  TimePoint polled_at;
   bool demand = true;
   bool turn = false;
-  TimePoint used_at = looked_at;  // the turn
+  TimePoint used_at = polled_at;  // the turn
   std::uint32_t turns = 0;
 };
 
 // Places up to this one count as taken once.
 inline void write_place(AccountMemory& memory, int number, const PaperPlace& paper) {
   AccountMemory::Place& place = memory.places[std::size_t(number)];
-  place.leased_until = (paper.looked_at + RailAccount::kLease).time_since_epoch().count();
+  place.leased_until = (paper.polled_at + RailAccount::kLease).time_since_epoch().count();
   place.has_demand = paper.demand;
   place.has_turn = paper.turn;
   place.turn_used_at = paper.used_at.time_since_epoch().count();

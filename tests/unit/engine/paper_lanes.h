@@ -60,7 +60,7 @@ class SessionLanesTest : public testing::Test, public LanesOwner {
   void on_lane_wanted() override { ++lanes_wanted_; }
   void on_lane_came() override { ++lanes_came_; }
   bool may_warn_of_silence(bool) override { return false; }
-  void announce_loss(const Status&) override {}
+  void log_loss(const Status&) override {}
   void fail(const Status& why) override { protocol_.lock().fail(why); }
   void lose(const std::string& why, int) override { fail(Status(Code::remote, Scope::session, why)); }
 

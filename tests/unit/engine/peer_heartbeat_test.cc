@@ -16,7 +16,7 @@ class PeerHeartbeatTest : public testing::Test {
     std::string said;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
-      switch (heartbeat_.poll(now_, consumed_, waits, kernel_answers)) {
+      switch (heartbeat_.observe(now_, consumed_, waits, kernel_answers)) {
         case PeerHeartbeat::Verdict::fine: break;
         case PeerHeartbeat::Verdict::ask:
           ++asked_;
@@ -88,7 +88,7 @@ TEST_F(PeerHeartbeatTest, time_of_a_silent_kernel_does_not_count_and_other_time_
 
 TEST_F(PeerHeartbeatTest, a_peer_is_never_gone_without_a_timeout) {
   PeerHeartbeat patient(Nanos{0});
-  for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.poll(now_ += 1s, 0, true, true), PeerHeartbeat::Verdict::gone);
+  for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.observe(now_ += 1s, 0, true, true), PeerHeartbeat::Verdict::gone);
 }
 
 // By two lanes that hold a hundred bytes each.
@@ -100,7 +100,7 @@ class HeartbeatProbeTest : public testing::Test {
   }
   bool travels_after(Nanos time, std::optional<std::uint64_t> first, std::optional<std::uint64_t> second) {
     now_ += time;
-    question_.poll(now_, [&](const HeartbeatProbe::Path& way) { return way.place == 0 ? first : second; });
+    question_.observe(now_, [&](const HeartbeatProbe::Path& way) { return way.place == 0 ? first : second; });
     return question_.travels(now_);
   }
 

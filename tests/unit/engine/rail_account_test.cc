@@ -25,7 +25,7 @@ class RailAccountTest : public testing::Test {
   void write(int number, const PaperPlace& place) { write_place(*memory_, number, place); }
   // Lanes of others, that look now.
   void fill(int places, TimePoint now) {
-    for (int i = 0; i < places; ++i) write(i, {.looked_at = now});
+    for (int i = 0; i < places; ++i) write(i, {.polled_at = now});
   }
 
   std::shared_ptr<AccountMemory> memory_ = std::make_shared<AccountMemory>();
@@ -231,7 +231,7 @@ TEST_F(RailAccountTest, load_of__free_places_are_no_lanes_just_after_boot) {
 }
 
 TEST_F(RailAccountTest, load_of__turns_stand_still_for_the_times_that_are_given) {
-  write(0, {.looked_at = kAccountTime, .turn = true});
+  write(0, {.polled_at = kAccountTime, .turn = true});
   const auto after = [&](Nanos time) {
     return load_of(*memory_, kAccountTime + time, {.stalled = 5ms, .unused = 10ms});
   };
@@ -242,7 +242,7 @@ TEST_F(RailAccountTest, load_of__turns_stand_still_for_the_times_that_are_given)
 }
 
 TEST_F(RailAccountTest, load_of__a_turn_is_used_for_1_ms_and_held_for_4_ms) {
-  write(0, {.looked_at = kAccountTime, .turn = true});
+  write(0, {.polled_at = kAccountTime, .turn = true});
   const auto after = [&](Nanos time) { return load(kAccountTime + time); };
   EXPECT_EQ(after(1ms).turns, 1);
   EXPECT_EQ(after(1ms + 1ns).turns, 0);
@@ -253,13 +253,13 @@ TEST_F(RailAccountTest, load_of__a_turn_is_used_for_1_ms_and_held_for_4_ms) {
 }
 
 TEST_F(RailAccountTest, load_of__a_lane_without_demand_has_no_turn_whatever_it_says) {
-  write(0, {.looked_at = kAccountTime, .demand = false, .turn = true});
+  write(0, {.polled_at = kAccountTime, .demand = false, .turn = true});
   EXPECT_EQ(load().turns_held, 0);
   EXPECT_EQ(load().turns, 0);
 }
 
 TEST_F(RailAccountTest, load_of__demand_without_a_turn_waits_for_3_ms_after_renewal) {
-  write(0, {.looked_at = kAccountTime, .turns = 7});
+  write(0, {.polled_at = kAccountTime, .turns = 7});
   EXPECT_TRUE(load(kAccountTime + 3ms).any_waits);
   EXPECT_EQ(load(kAccountTime + 3ms).fewest_turns, 7u);
   EXPECT_FALSE(load(kAccountTime + 3ms + 1ns).any_waits);
@@ -268,15 +268,15 @@ TEST_F(RailAccountTest, load_of__demand_without_a_turn_waits_for_3_ms_after_rene
 
 // A turn that was over long ago: its owner looks, and waits.
 TEST_F(RailAccountTest, load_of__a_turn_of_which_nothing_came_for_4_ms_waits_again) {
-  write(0, {.looked_at = kAccountTime, .turn = true, .used_at = kAccountTime - 5ms, .turns = 3});
+  write(0, {.polled_at = kAccountTime, .turn = true, .used_at = kAccountTime - 5ms, .turns = 3});
   EXPECT_TRUE(load().any_waits);
   EXPECT_EQ(load().fewest_turns, 3u);
 }
 
 TEST_F(RailAccountTest, load_of__fewest_turns_of_waiting_lanes_and_most_of_others) {
-  for (const std::uint32_t turns : {8u, 6u, 9u}) write(int(turns), {.looked_at = kAccountTime, .turns = turns});
+  for (const std::uint32_t turns : {8u, 6u, 9u}) write(int(turns), {.polled_at = kAccountTime, .turns = turns});
   for (const std::uint32_t turns : {3u, 12u, 11u})
-    write(int(turns), {.looked_at = kAccountTime, .turn = true, .turns = turns});
+    write(int(turns), {.polled_at = kAccountTime, .turn = true, .turns = turns});
   EXPECT_EQ(load().fewest_turns, 6u);
   EXPECT_EQ(load().most_turns, 12u);
   EXPECT_EQ(load().turns, 3);
@@ -285,10 +285,10 @@ TEST_F(RailAccountTest, load_of__fewest_turns_of_waiting_lanes_and_most_of_other
 
 TEST_F(RailAccountTest, load_of__turns_are_compared_across_the_end_of_their_count) {
   constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
-  write(0, {.looked_at = kAccountTime, .turns = 1});
-  write(1, {.looked_at = kAccountTime, .turns = kLast - 1});
-  write(2, {.looked_at = kAccountTime, .turn = true, .turns = kLast});
-  write(3, {.looked_at = kAccountTime, .turn = true, .turns = 2});
+  write(0, {.polled_at = kAccountTime, .turns = 1});
+  write(1, {.polled_at = kAccountTime, .turns = kLast - 1});
+  write(2, {.polled_at = kAccountTime, .turn = true, .turns = kLast});
+  write(3, {.polled_at = kAccountTime, .turn = true, .turns = 2});
   EXPECT_EQ(load().fewest_turns, kLast - 1);
   EXPECT_EQ(load().most_turns, 2u);
 }
@@ -296,7 +296,7 @@ TEST_F(RailAccountTest, load_of__turns_are_compared_across_the_end_of_their_coun
 TEST_F(RailAccountTest, load_of__a_turn_used_at_an_impossible_time_is_one_turn) {
   for (const std::int64_t used_at :
        {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
-    write(0, {.looked_at = kAccountTime, .turn = true});
+    write(0, {.polled_at = kAccountTime, .turn = true});
     raw(0).turn_used_at = used_at;
     EXPECT_EQ(load().turns + load().any_waits, 1) << used_at;
   }

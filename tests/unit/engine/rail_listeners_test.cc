@@ -47,12 +47,12 @@ TEST_F(RailListenersTest, an_address_that_comes_back_has_its_port) {
 }
 
 // In a first, a welcome and a probe, as in RAILS: peers do not dial a rail that is down.
-TEST_F(RailListenersTest, announce_link__a_link_is_down_until_the_rail_is_put_again) {
-  rail_listeners_.announce_link(0, false);
+TEST_F(RailListenersTest, set_link__a_link_is_down_until_the_rail_is_put_again) {
+  rail_listeners_.set_link(0, false);
   EXPECT_TRUE(rail_listeners_.rails()[0].link_down);
-  rail_listeners_.announce_link(0, true);
+  rail_listeners_.set_link(0, true);
   EXPECT_FALSE(rail_listeners_.rails()[0].link_down);
-  rail_listeners_.announce_link(0, false);
+  rail_listeners_.set_link(0, false);
   ASSERT_TRUE(rail_listeners_.put(0, rail(3)).ok());
   EXPECT_FALSE(rail_listeners_.rails()[0].link_down);
 }

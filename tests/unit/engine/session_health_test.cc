@@ -376,12 +376,12 @@ class PeerDenial : public SessionHealthTest {
     health_.note_lost_pairs(now_, {{0, 0}});
     look_for(1s);
   }
-  Status complete(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0},
-                  bool is_leaving = false) {
+  Status receive_answer(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0},
+                        bool is_leaving = false) {
     return health_.on_answer(now_, {.kind = kind, .why = "no", .by = by, .open = open, .is_leaving = is_leaving});
   }
   bool is_denied(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0}, bool is_leaving = false) {
-    return !complete(kind, open, by, is_leaving).ok();
+    return !receive_answer(kind, open, by, is_leaving).ok();
   }
 };
 
@@ -413,10 +413,10 @@ TEST_F(PeerDenial, another_instance_or_a_refusal_ends_only_a_silent_session) {
 
 TEST_F(PeerDenial, the_loss_says_why_the_session_ended) {
   lose_other_first();
-  const Status refused = complete(Answer::refused_connection, kNoLane);
+  const Status refused = receive_answer(Answer::refused_connection, kNoLane);
   EXPECT_EQ(refused.message(), "connection to them lost: no");
   EXPECT_EQ(refused.system_errno(), ECONNREFUSED);
-  EXPECT_EQ(complete(Answer::unknown_session, kNoLane).message(), "connection to them lost: it says: no");
+  EXPECT_EQ(receive_answer(Answer::unknown_session, kNoLane).message(), "connection to them lost: it says: no");
 }
 
 // A firewall may refuse on one rail while the other one's lanes are reset.
@@ -430,7 +430,7 @@ TEST_F(PeerDenial, every_pair_that_was_lost_together_must_be_denied) {
 }
 
 TEST_F(PeerDenial, a_pair_without_an_answer_has_two_and_a_half_seconds) {
-  EXPECT_TRUE(complete(Answer::refused_connection, kNoLane).ok());
+  EXPECT_TRUE(receive_answer(Answer::refused_connection, kNoLane).ok());
   now_ += 2499ms;
   EXPECT_TRUE(health_.grace_over(now_, 0).ok());
   now_ += 1ms;
@@ -438,7 +438,7 @@ TEST_F(PeerDenial, a_pair_without_an_answer_has_two_and_a_half_seconds) {
 }
 
 TEST_F(PeerDenial, a_lane_that_comes_cancels_denials) {
-  EXPECT_TRUE(complete(Answer::refused_connection, kNoLane).ok());
+  EXPECT_TRUE(receive_answer(Answer::refused_connection, kNoLane).ok());
   health_.lane_came(now_, 0);
   now_ += 5s;
   EXPECT_TRUE(health_.grace_over(now_, 0).ok());
@@ -520,18 +520,18 @@ class FailedReconnect : public PeerDenial {
 TEST_F(FailedReconnect, the_loss_says_how_long_the_session_waited) { EXPECT_EQ(told(), kLost); }
 
 TEST_F(FailedReconnect, the_loss_names_the_last_answer) {
-  EXPECT_TRUE(complete(Answer::failed, kNoLane).ok());
+  EXPECT_TRUE(receive_answer(Answer::failed, kNoLane).ok());
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: no");
 }
 
 TEST_F(FailedReconnect, the_loss_says_why_the_last_dial_could_not_begin) {
-  EXPECT_TRUE(complete(Answer::failed, kNoLane).ok());
+  EXPECT_TRUE(receive_answer(Answer::failed, kNoLane).ok());
   health_.try_failed("eth0: no more descriptors");
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: eth0: no more descriptors");
 }
 
 TEST_F(FailedReconnect, the_loss_names_probes_that_were_answered) {
-  EXPECT_TRUE(complete(Answer::duplicate, kNoLane).ok());
+  EXPECT_TRUE(receive_answer(Answer::duplicate, kNoLane).ok());
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: the peer answers, and no lane that it dialled came");
 }
 

@@ -24,7 +24,7 @@ class ImpatientSessionTest : public SessionTest {
   ImpatientSessionTest() : SessionTest(3s) {}
 
   void look_for(Nanos time) {
-    for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms)) session_->find_signs(true);
+    for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms)) session_->poll_lanes(true);
   }
 };
 
@@ -72,9 +72,9 @@ TEST_F(SessionTest, an_awaited_peer_is_asked_by_every_lane) {
   open_stream();
   ASSERT_NE(post(100), nullptr);
   drive(3);
-  session_->find_signs(true);
+  session_->poll_lanes(true);
   std::this_thread::sleep_for(PeerHeartbeat::kAskEvery + std::chrono::milliseconds(1));
-  session_->find_signs(true);
+  session_->poll_lanes(true);
   drive(3);
   for (const int lane : {0, 1}) {
     const auto asks = [](const FrameHeader& h) {
@@ -98,7 +98,7 @@ TEST_F(SessionTest, control_that_a_lane_holds_up_goes_by_another) {
   ASSERT_EQ(grants(0) + grants(1), 1);
   paper_[1 - first].acknowledged = true;
   for (const TimePoint end = now() + 10s; grants(1 - first) == 0 && now() < end; std::this_thread::sleep_for(1ms)) {
-    session_->find_signs();
+    session_->poll_lanes();
     drive();
   }
   EXPECT_EQ(grants(1 - first), 1);
@@ -185,7 +185,7 @@ TEST_F(SessionTest, a_lane_that_is_given_up_has_its_fence_sent) {
   drive(3);
   session_->clear_wake();
   wakes_ = 0;
-  session_->announce_link(1, false);
+  session_->set_link(1, false);
   EXPECT_TRUE(session_->lane(1).descriptor() < 0);
   EXPECT_TRUE(session_->has_work());
   EXPECT_GT(wakes_, 0);
@@ -207,7 +207,7 @@ TEST_F(SessionTest, what_it_asks_of_the_reactor_is_taken_once) {
   add_lanes(2);
   drive(3);
   (void)take_wants();
-  session_->announce_link(1, false);
+  session_->set_link(1, false);
   const SessionWants lost = take_wants();
   EXPECT_TRUE(lost.lanes);
   EXPECT_FALSE(lost.retire);
@@ -238,7 +238,7 @@ TEST_F(SessionTest, a_lane_that_retires_and_falls_silent_is_lost) {
   add_lanes(2);
   drive(3);
   session_->lanes().retire({{{1, 1}, 0}});
-  session_->announce_link(1, false);
+  session_->set_link(1, false);
   EXPECT_EQ(session_->take_losses().size(), 1u);
 }
 

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 TEST(DrainRate, left__of_an_idle_lane_is_nothing) {
   DrainRate pace;
   for (TimePoint t{1h}; t < TimePoint{1h} + 2s; t += 50ms)
-    pace.poll(t, {.outstanding_bytes = 0, .acknowledged_bytes = 7, .min_rtt = {}});
+    pace.observe(t, {.outstanding_bytes = 0, .acknowledged_bytes = 7, .min_rtt = {}});
   EXPECT_FALSE(pace.left());
 }
 
@@ -19,7 +19,7 @@ TEST(DrainRate, left__is_what_is_outstanding_at_the_recent_rate) {
   TimePoint t{1h};
   std::uint64_t acknowledged = 0;
   for (int i = 0; i < 20; ++i, t += 50ms, acknowledged += 500)
-    pace.poll(t, {.outstanding_bytes = 20'000, .acknowledged_bytes = acknowledged, .min_rtt = {}});
+    pace.observe(t, {.outstanding_bytes = 20'000, .acknowledged_bytes = acknowledged, .min_rtt = {}});
   ASSERT_TRUE(pace.left());
   EXPECT_NEAR(double(pace.left()->count()), 2e9, 1e6);
 }
@@ -27,14 +27,14 @@ TEST(DrainRate, left__is_what_is_outstanding_at_the_recent_rate) {
 TEST(DrainRate, left__of_what_does_not_move_has_no_end) {
   DrainRate pace;
   for (TimePoint t{1h}; t < TimePoint{1h} + 1s; t += 50ms)
-    pace.poll(t, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
+    pace.observe(t, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
   EXPECT_EQ(pace.left(), Nanos::max());
 }
 
 TEST(DrainRate, left__is_unknown_until_it_was_watched_for_a_while) {
   DrainRate pace;
-  pace.poll(TimePoint{1h}, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
-  pace.poll(TimePoint{1h} + 100ms, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
+  pace.observe(TimePoint{1h}, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
+  pace.observe(TimePoint{1h} + 100ms, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
   EXPECT_FALSE(pace.left());
 }
 
@@ -45,7 +45,7 @@ class SlowLaneDetectorTest : public testing::Test {
     std::vector<int> recalled;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
-      const SlowLaneDetector::Verdict verdict = recall_.poll(now_, lanes_, consumed_);
+      const SlowLaneDetector::Verdict verdict = recall_.observe(now_, lanes_, consumed_);
       recalled.insert(recalled.end(), verdict.recalled.begin(), verdict.recalled.end());
       for (const int i : verdict.recalled) lanes_[std::size_t(i)].reset();
       asked_ = verdict.asked ? verdict.asked : asked_;

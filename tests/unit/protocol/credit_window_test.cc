@@ -12,11 +12,11 @@ constexpr std::uint64_t kAny = Credit::kNone;
 
 class CreditWindowTest : public testing::Test {
  protected:
-  CreditWindowTest() { window_.poll(kBegin, 0, true); }
+  CreditWindowTest() { window_.observe(kBegin, 0, true); }
   // Data waits all the time, and somebody looks.
   void wait(Nanos from, Nanos until, std::uint64_t position = 0) {
-    for (Nanos t = from; t < until; t += 100ms) window_.poll(kBegin + t, position, true);
-    window_.poll(kBegin + until, position, true);
+    for (Nanos t = from; t < until; t += 100ms) window_.observe(kBegin + t, position, true);
+    window_.observe(kBegin + until, position, true);
   }
   CreditWindow window_{{.window_bytes = 16 * KiB}};
 };
@@ -30,7 +30,7 @@ TEST(CreditWindow, without_a_credit_it_bounds_nothing) {
 
 TEST_F(CreditWindowTest, the_first_credit_stands_until_the_receiver_announces_more) {
   EXPECT_EQ(window_.room(0, 0), 16 * KiB);
-  window_.poll(kBegin + 1min, 0, true);
+  window_.observe(kBegin + 1min, 0, true);
   EXPECT_EQ(window_.room(0, 1 << 30), 16 * KiB);
   window_.apply(1, {});
   EXPECT_EQ(window_.room(1 << 30, 1 << 30), kAny);
@@ -82,11 +82,11 @@ TEST_F(CreditWindowTest, a_receiver_that_lets_nothing_go_for_a_second_is_overrid
   for (const Credit& nothing :
        {Credit{.window_bytes = 0}, Credit{.window_bytes = 191}, Credit{.limit = 0}, Credit{.limit = 291}}) {
     window_ = CreditWindow(nothing);
-    window_.poll(kBegin - 1h, 100, false);
-    window_.poll(kBegin, 100, false);
+    window_.observe(kBegin - 1h, 100, false);
+    window_.observe(kBegin, 100, false);
     wait(0ms, 999ms, 100);
     EXPECT_LT(window_.room(0, 100), CreditWindow::kLeastBytes);
-    window_.poll(kBegin + 1s, 100, true);
+    window_.observe(kBegin + 1s, 100, true);
     EXPECT_EQ(window_.standing(), (Credit{.window_bytes = 16 * KiB}));
     EXPECT_EQ(window_.room(4 * KiB, 100), 12 * KiB);
     EXPECT_FALSE(window_.is_held(100));
@@ -131,22 +131,22 @@ TEST_F(CreditWindowTest, apply__ends_an_override_that_was_not_used) {
 }
 
 TEST_F(CreditWindowTest, a_window_that_is_used_up_is_not_overridden) {
-  window_.poll(kBegin + 1h, 0, true);
+  window_.observe(kBegin + 1h, 0, true);
   EXPECT_EQ(window_.room(16 * KiB, 0), 0u) << "the receiver's kernel has not acknowledged that";
 }
 
 TEST_F(CreditWindowTest, without_credit__is_how_long_data_waited_for_room) {
-  window_.poll(kBegin + 1s, 0, true);
+  window_.observe(kBegin + 1s, 0, true);
   EXPECT_EQ(window_.without_credit(), 0s) << "there was room";
   window_.refuse();
   wait(1100ms, 1300ms);
   EXPECT_EQ(window_.without_credit(), 300ms);
-  window_.poll(kBegin + 1h, 0, true);
+  window_.observe(kBegin + 1h, 0, true);
   EXPECT_EQ(window_.without_credit(), 400ms) << "of a time in which nobody looked 100 ms count";
   window_.took();
-  window_.poll(kBegin + 1h + 100ms, 0, true);
+  window_.observe(kBegin + 1h + 100ms, 0, true);
   window_.refuse();
-  window_.poll(kBegin + 1h + 200ms, 0, false);
+  window_.observe(kBegin + 1h + 200ms, 0, false);
   EXPECT_EQ(window_.without_credit(), 400ms) << "nothing waited any more";
 }
 

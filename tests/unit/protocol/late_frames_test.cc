@@ -10,10 +10,10 @@ using namespace std::chrono_literals;
 // A lane that is looked at every 20 ms.
 class LateFramesTest : public testing::Test {
  protected:
-  void look_for(Nanos time) {
+  void observe_for(Nanos time) {
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 20ms;
-      frames_.poll(now_, now_, taken_, acknowledged_, smoothed_rtt_);
+      frames_.observe(now_, now_, taken_, acknowledged_, smoothed_rtt_);
     }
   }
   std::uint64_t late() {
@@ -30,9 +30,9 @@ class LateFramesTest : public testing::Test {
 
 TEST_F(LateFramesTest, take_new__gives_frames_unacknowledged_for_60_ms) {
   taken_ = 5, acknowledged_ = 2;
-  look_for(60ms);
+  observe_for(60ms);
   EXPECT_FALSE(frames_.any());
-  look_for(20ms);
+  observe_for(20ms);
   EXPECT_TRUE(frames_.any());
   EXPECT_EQ(late(), 3u);
   EXPECT_EQ(first_, 2u);
@@ -40,23 +40,23 @@ TEST_F(LateFramesTest, take_new__gives_frames_unacknowledged_for_60_ms) {
 
 TEST_F(LateFramesTest, take_new__gives_each_frame_once) {
   taken_ = 5;
-  look_for(80ms);
+  observe_for(80ms);
   EXPECT_EQ(late(), 5u);
   taken_ = 7;
-  look_for(60ms);
+  observe_for(60ms);
   EXPECT_EQ(late(), 0u);
   EXPECT_TRUE(frames_.any());
-  look_for(20ms);
+  observe_for(20ms);
   EXPECT_EQ(late(), 2u);
   EXPECT_EQ(first_, 5u);
 }
 
 TEST_F(LateFramesTest, a_lane_that_is_acknowledged_is_not_late_any_more) {
   taken_ = 5;
-  look_for(100ms);
+  observe_for(100ms);
   ASSERT_TRUE(frames_.any());
   acknowledged_ = 5;
-  look_for(20ms);
+  observe_for(20ms);
   EXPECT_FALSE(frames_.any());
   EXPECT_EQ(late(), 0u) << "though nobody took them";
 }
@@ -64,7 +64,7 @@ TEST_F(LateFramesTest, a_lane_that_is_acknowledged_is_not_late_any_more) {
 TEST_F(LateFramesTest, a_lane_that_moves_on_is_not_late_however_long_it_is_busy) {
   taken_ = 2;
   for (int i = 0; i < 500; ++i) {
-    look_for(20ms);
+    observe_for(20ms);
     EXPECT_FALSE(frames_.any()) << i;
     ++taken_, ++acknowledged_;
   }
@@ -73,9 +73,9 @@ TEST_F(LateFramesTest, a_lane_that_moves_on_is_not_late_however_long_it_is_busy)
 TEST_F(LateFramesTest, of_long_round_trips_four_are_waited_for) {
   smoothed_rtt_ = 100ms;
   taken_ = 5;
-  look_for(400ms);
+  observe_for(400ms);
   EXPECT_FALSE(frames_.any());
-  look_for(20ms);
+  observe_for(20ms);
   EXPECT_EQ(late(), 5u);
 }
 
@@ -83,21 +83,21 @@ TEST_F(LateFramesTest, of_long_round_trips_four_are_waited_for) {
 TEST_F(LateFramesTest, a_second_is_enough_whatever_a_round_trip_is_believed_to_take) {
   smoothed_rtt_ = 3s;
   taken_ = 5;
-  look_for(1s);
+  observe_for(1s);
   EXPECT_FALSE(frames_.any());
-  look_for(20ms);
+  observe_for(20ms);
   EXPECT_TRUE(frames_.any());
 }
 
 // Stopped for a second we do not know when in that time a frame was taken.
 TEST_F(LateFramesTest, a_late_poll_counts_frames_from_then_on) {
   taken_ = 1, acknowledged_ = 1;
-  look_for(20ms);
+  observe_for(20ms);
   now_ += 1s;
   taken_ = 5;
-  look_for(60ms);
+  observe_for(60ms);
   EXPECT_FALSE(frames_.any());
-  look_for(20ms);
+  observe_for(20ms);
   EXPECT_EQ(late(), 4u);
 }
 
@@ -107,31 +107,31 @@ TEST_F(LateFramesTest, polls_that_come_very_often_are_not_all_kept) {
     taken_ += 1;
     acknowledged_ = taken_ > 500 ? taken_ - 500 : 0;  // 0.5 s old
     now_ += 1ms;
-    frames_.poll(now_, now_, taken_, acknowledged_, smoothed_rtt_);
+    frames_.observe(now_, now_, taken_, acknowledged_, smoothed_rtt_);
     ASSERT_FALSE(frames_.any()) << i;
   }
-  look_for(1100ms);
+  observe_for(1100ms);
   EXPECT_EQ(late(), 500u);
 }
 
 // The kernel was asked before the wait. What it has acknowledged since nobody knows.
 TEST_F(LateFramesTest, the_wait_of_a_thread_for_its_core_makes_no_frame_late) {
   taken_ = 5;
-  look_for(20ms);
+  observe_for(20ms);
   const TimePoint asked_at = now_ + 20ms;
   now_ += 200ms;
-  frames_.poll(asked_at, now_, taken_, acknowledged_, smoothed_rtt_);
+  frames_.observe(asked_at, now_, taken_, acknowledged_, smoothed_rtt_);
   EXPECT_FALSE(frames_.any());
 }
 
 // Frames that were taken in the wait are not as old as the question to the kernel.
 TEST_F(LateFramesTest, frames_taken_in_the_wait_are_as_old_as_its_end) {
   taken_ = 5;
-  frames_.poll(now_, now_ + 50ms, taken_, acknowledged_, smoothed_rtt_);
+  frames_.observe(now_, now_ + 50ms, taken_, acknowledged_, smoothed_rtt_);
   now_ += 100ms;
-  frames_.poll(now_, now_, taken_, acknowledged_, smoothed_rtt_);
+  frames_.observe(now_, now_, taken_, acknowledged_, smoothed_rtt_);
   EXPECT_FALSE(frames_.any());
-  look_for(20ms);
+  observe_for(20ms);
   EXPECT_EQ(late(), 5u);
 }
 

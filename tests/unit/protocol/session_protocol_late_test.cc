@@ -22,17 +22,17 @@ class LateControl : public ::testing::Test {
     pair_.session(from).set_blocked(1, false);
     return n;
   }
-  // The end `from` looks. All is acknowledged on lanes `work`, nothing new on lanes `stand`. Returns what is said
-  // again.
-  std::size_t look_for(End from, Nanos time, const std::vector<LaneId>& work = {1},
+  // The end `from` polls its lanes for `time`. All is acknowledged on lanes `work`, nothing new on lanes `stand`.
+  // Returns what is said again.
+  std::size_t poll_for(End from, Nanos time, const std::vector<LaneId>& work = {1},
                        const std::vector<LaneId>& stand = {0}) {
     std::size_t said = 0;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += SessionProtocol::kLatePoll;
-      std::vector<SessionProtocol::LanePoll> looks;
-      for (const LaneId lane : work) looks.push_back({lane, {.acknowledged_bytes = UINT64_MAX}});
-      for (const LaneId lane : stand) looks.push_back({lane, {.acknowledged_bytes = acknowledged_by_0_}});
-      said += pair_.session(from).say_late_control_again(now_, now_, looks);
+      std::vector<SessionProtocol::ReportedLane> lanes;
+      for (const LaneId lane : work) lanes.push_back({lane, {.acknowledged_bytes = UINT64_MAX}});
+      for (const LaneId lane : stand) lanes.push_back({lane, {.acknowledged_bytes = acknowledged_by_0_}});
+      said += pair_.session(from).say_late_control_again(now_, now_, lanes);
     }
     return said;
   }
@@ -43,7 +43,7 @@ class LateControl : public ::testing::Test {
   void acknowledge_all() {
     for (const End end : {End::a, End::b}) {
       pair_.run();
-      look_for(end, 20ms, {0, 1}, {});
+      poll_for(end, 20ms, {0, 1}, {});
     }
     acknowledged_by_0_ = bytes_by_0_;
   }
@@ -59,9 +59,9 @@ TEST_F(LateControl, an_open_goes_by_another_lane_after_60_ms_and_a_poll) {
   EXPECT_FALSE(pair_.a().watches_control());
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   EXPECT_TRUE(pair_.a().watches_control());
-  EXPECT_EQ(look_for(End::a, 60ms), 0u);
+  EXPECT_EQ(poll_for(End::a, 60ms), 0u);
   EXPECT_FALSE(pair_.a().has_control());
-  EXPECT_EQ(look_for(End::a, 20ms), 1u);
+  EXPECT_EQ(poll_for(End::a, 20ms), 1u);
   EXPECT_TRUE(pair_.a().has_control());
   EXPECT_EQ(pair_.take(End::a, 0), 0u) << "lane 0 is late";
   pair_.send(End::a, 1);
@@ -71,13 +71,13 @@ TEST_F(LateControl, an_open_goes_by_another_lane_after_60_ms_and_a_poll) {
   EXPECT_EQ(pair_.events(End::b).back().kind, Event::Kind::incoming);
   EXPECT_EQ(pair_.a().control_frames(), 2u);
   EXPECT_EQ(pair_.a().control_frames_said_again(), 1u);
-  EXPECT_EQ(look_for(End::a, 1s), 0u) << "once for each lane";
+  EXPECT_EQ(poll_for(End::a, 1s), 0u) << "once for each lane";
 }
 
 TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
   SendStream& out = pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
-  EXPECT_EQ(look_for(End::a, 100ms), 1u);
+  EXPECT_EQ(poll_for(End::a, 100ms), 1u);
   pair_.send(End::a, 1);
   pair_.receive(End::b, 1);
   // OPENED and GRANT
@@ -85,7 +85,7 @@ TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
   std::vector<std::byte> buffer(60'000);
   pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
   ASSERT_EQ(swallow_by_0(End::b), 2u);
-  EXPECT_EQ(look_for(End::b, 100ms), 2u);
+  EXPECT_EQ(poll_for(End::b, 100ms), 2u);
   pair_.send(End::b, 1);
   pair_.receive(End::a, 1);
   ASSERT_TRUE(out.opened());
@@ -95,7 +95,7 @@ TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
   pair_.receive(End::b, 1);
   // ACK
   ASSERT_EQ(swallow_by_0(End::b), 1u);
-  EXPECT_EQ(look_for(End::b, 100ms), 1u);
+  EXPECT_EQ(poll_for(End::b, 100ms), 1u);
   pair_.send(End::b, 1);
   pair_.receive(End::a, 1);
   EXPECT_EQ(pair_.done(End::a).size(), 1u);
@@ -103,7 +103,7 @@ TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
   pair_.a().announce_rail({3, 1, "eth3"});
   pair_.a().close(out);
   ASSERT_EQ(swallow_by_0(End::a), 2u);
-  EXPECT_EQ(look_for(End::a, 100ms), 2u);
+  EXPECT_EQ(poll_for(End::a, 100ms), 2u);
   pair_.send(End::a, 1);
   pair_.receive(End::b, 1);
   EXPECT_EQ(pair_.b().drain_rail_updates().size(), 1u);
@@ -127,7 +127,7 @@ TEST_F(LateControl, a_fence_that_a_silent_lane_took_goes_by_another) {
   pair_.add_lane(2, 2, 2);
   pair_.lose_both(2);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
-  ASSERT_EQ(look_for(End::a, 100ms), 1u);
+  ASSERT_EQ(poll_for(End::a, 100ms), 1u);
   pair_.send(End::a, 1);
   EXPECT_EQ(count(End::a, FrameType::fence), 1u);
   pair_.receive(End::b, 1);
@@ -139,9 +139,9 @@ TEST_F(LateControl, a_fence_that_a_silent_lane_took_goes_by_another) {
 TEST_F(LateControl, what_is_acknowledged_in_time_is_not_said_again) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
-  look_for(End::a, 40ms);
+  poll_for(End::a, 40ms);
   acknowledged_by_0_ = kFrameHeaderBytes;
-  EXPECT_EQ(look_for(End::a, 1s), 0u);
+  EXPECT_EQ(poll_for(End::a, 1s), 0u);
   EXPECT_FALSE(pair_.a().watches_control());
 }
 
@@ -149,7 +149,7 @@ TEST_F(LateControl, a_part_of_a_frame_that_is_acknowledged_is_none) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   acknowledged_by_0_ = kFrameHeaderBytes - 1;
-  EXPECT_EQ(look_for(End::a, 100ms), 1u);
+  EXPECT_EQ(poll_for(End::a, 100ms), 1u);
 }
 
 TEST_F(LateControl, data_is_never_said_again) {
@@ -157,7 +157,7 @@ TEST_F(LateControl, data_is_never_said_again) {
   const auto data = pattern(10'000);
   pair_.a().post(ends.out, tickets_[0], data.data(), data.size());
   ASSERT_EQ(swallow_by_0(End::a), 1u);
-  EXPECT_EQ(look_for(End::a, 1s), 0u);
+  EXPECT_EQ(poll_for(End::a, 1s), 0u);
   pair_.send(End::a, 1);
   EXPECT_EQ(count(End::a, FrameType::segment), 0u);
 }
@@ -167,9 +167,9 @@ TEST_F(LateControl, nothing_is_said_again_while_all_lanes_are_late) {
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   pair_.a().ask_for_sign(1);
   ASSERT_EQ(pair_.take(End::a, 1), 1u);
-  EXPECT_EQ(look_for(End::a, 1s, {}, {0, 1}), 0u);
+  EXPECT_EQ(poll_for(End::a, 1s, {}, {0, 1}), 0u);
   EXPECT_TRUE(pair_.a().watches_control());
-  EXPECT_EQ(look_for(End::a, 20ms), 1u);
+  EXPECT_EQ(poll_for(End::a, 20ms), 1u);
 }
 
 TEST_F(LateControl, a_lane_alone_is_not_watched) {
@@ -178,18 +178,18 @@ TEST_F(LateControl, a_lane_alone_is_not_watched) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_GT(pair_.take(End::a, 0), 0u);
   EXPECT_FALSE(pair_.a().watches_control());
-  EXPECT_EQ(look_for(End::a, 1s, {}), 0u);
+  EXPECT_EQ(poll_for(End::a, 1s, {}), 0u);
 }
 
 TEST_F(LateControl, new_control_goes_by_a_lane_that_is_not_late) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
-  look_for(End::a, 100ms);
+  poll_for(End::a, 100ms);
   pair_.a().report(1, now_, {.outstanding_bytes = 10 * MiB});
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   EXPECT_EQ(pair_.take(End::a, 0), 0u);
   EXPECT_GT(pair_.take(End::a, 1), 0u);
-  look_for(End::a, 20ms, {0, 1}, {});
+  poll_for(End::a, 20ms, {0, 1}, {});
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   EXPECT_GT(pair_.take(End::a, 0), 0u) << "late no more";
 }

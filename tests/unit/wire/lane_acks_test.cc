@@ -15,7 +15,7 @@ class LaneAcksTest : public testing::Test {
 
   AckStatus poll() {
     info_.tcpi_last_ack_recv = info_.tcpi_last_data_recv = std::uint32_t((now_ - heard_at_) / 1ms);
-    return acks_.poll(now_, info_);
+    return acks_.observe(now_, info_);
   }
   // When it began to count as silent, from now on; none: not in that time.
   std::optional<Nanos> silent_within(Nanos time) {
