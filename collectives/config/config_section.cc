@@ -27,7 +27,6 @@ constexpr Setting kSettings[] = {
      .parse_text = parse_algorithms,
      .text_of = [](const Config& c) { return c.of<CollectivesConfig>().algorithms; }},
     {.name = "RAILWEAVE_SCHEDULE",
-     .default_meaning = "",
      .help =
          "How many collective operations of a process may move bytes at once. `off`: all of them. `window:2`: so many "
          "operations. `window:64M`: as many as have so many bytes. `auto` tries windows and keeps "

@@ -1,5 +1,6 @@
-// A mutex that is handed on in the order in which it was asked for: who asks again at once keeps nobody out.
-// For holders that wait; where they do not, a Mutex is cheaper. Threads: any.
+// A mutex granted in the order of the lock() calls: a thread that locks again at once starves no other thread.
+// FairMutex is for holders that block while they hold it; for short sections a Mutex is cheaper.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ class RW_CAPABILITY("mutex") FairMutex {
     const std::uint64_t ticket = next_++;
     handed_on_.wait(inner_, [&]() RW_REQUIRES(inner_) { return serving_ == ticket; });
   }
-  // False also while somebody else waits for it.
+  // Returns false if the mutex is held or another thread waits for it.
   bool try_lock() RW_TRY_ACQUIRE(true) {
     const MutexLock inner(inner_);
     if (next_ != serving_) return false;
@@ -31,7 +32,7 @@ class RW_CAPABILITY("mutex") FairMutex {
  private:
   Mutex inner_;
   ConditionVariable handed_on_;
-  // Tickets; free where they are equal.
+  // Queue numbers: the next to draw, and the one now served. The mutex is free while both are equal.
   std::uint64_t next_ RW_GUARDED_BY(inner_) = 0, serving_ RW_GUARDED_BY(inner_) = 0;
 };
 

@@ -24,12 +24,12 @@ namespace {
 
 constexpr Nanos kPollEvery = std::chrono::milliseconds(2);
 
-// A file per key. Written beside it and renamed, so that a reader sees all of a value or nothing.
+// Store with one file per key. A value is written to a draft file and renamed: readers see a whole value or none.
 class FileStore final : public Store {
  public:
   explicit FileStore(std::string folder) : folder_(std::move(folder)) {}
   ~FileStore() override {
-    if (origin_.in_child()) {  // they are the parent's, and fork may have caught it changing them
+    if (origin_.in_child()) {  // the claims are the parent's, and fork may have interrupted a change of the map
       (void)claims_.release();
       return;
     }
@@ -69,7 +69,7 @@ class FileStore final : public Store {
     return {};
   }
 
-  // A locked file beside the keys: the lock goes with the process, however that ends.
+  // Locks a file beside the keys: the kernel frees the lock when the process ends in any way.
   Status claim(const std::string& key) override {
     if (origin_.in_child())
       return Status(Code::internal, Scope::engine,
@@ -84,8 +84,8 @@ class FileStore final : public Store {
       if (!locked && errno == EINTR) continue;
       if (!locked && errno == EWOULDBLOCK)
         return Status(Code::exhausted, Scope::engine, fmt::format("somebody else holds '{}' in {}", key, folder_));
-      if (locked && !is_there(fd, path)) continue;     // who held it has just taken it away
-      claims_->emplace(key, Claim{std::move(fd), 1});  // without a lock, too: some file systems have none
+      if (locked && !is_there(fd, path)) continue;     // the holder has just unlinked the file
+      claims_->emplace(key, Claim{std::move(fd), 1});  // kept unlocked where flock is unsupported
       return {};
     }
   }
@@ -95,7 +95,7 @@ class FileStore final : public Store {
     const MutexLock lock(mutex_);
     const auto held = claims_->find(key);
     if (held == claims_->end() || --held->second.times > 0) return;
-    ::unlink(claim_path(key).c_str());  // while it is locked: whoever opened it before looks again
+    ::unlink(claim_path(key).c_str());  // while locked: a claim() that opened it before tries again
     claims_->erase(held);
   }
 
@@ -106,7 +106,7 @@ class FileStore final : public Store {
   };
   using Claims = std::map<std::string, Claim>;
 
-  // Any key is a file name: what may not stand in one is written as %XX.
+  // Returns the file of a key. All characters except letters, digits, '-' and '_' are written as %xx.
   std::string path_of(const std::string& key) const {
     std::string path = folder_ + "/";
     for (const char c : key) {
@@ -117,10 +117,10 @@ class FileStore final : public Store {
     return path;
   }
 
-  // No key is called so: a point would be written as %2e.
+  // Returns the lock file of a key. No key's file has this name: '.' in a key is written as %2e.
   std::string claim_path(const std::string& key) const { return path_of(key) + ".claim"; }
 
-  // Whether that is still the name of this file.
+  // Returns whether `path` still names the open file `fd`.
   static bool is_there(const OwnedFd& fd, const std::string& path) {
     struct stat ours, named;
     return ::fstat(fd.get(), &ours) == 0 && ::stat(path.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&

@@ -26,7 +26,7 @@ Result<HostProof> HostProof::offer() {
 bool HostProof::open(const std::string& name) {
   if (!name.starts_with(kPrefix)) return false;
   const auto dialled = dial_abstract(name);
-  // A full backlog is of this host, too.
+  // EAGAIN: the backlog is full, so the socket exists on this host.
   return dialled.ok() || dialled.status().system_errno() == EAGAIN;
 }
 

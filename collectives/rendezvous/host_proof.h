@@ -1,5 +1,6 @@
-// Which ranks share a host, proved by an object that both can open: an abstract Unix socket of this network namespace.
-// Names, pids and addresses are the same in different containers and prove nothing.
+// Proof that two ranks share a host: an object both can open, an abstract Unix socket of this network namespace.
+// Host names, pids and addresses can be equal in different containers and prove nothing.
+// Lifetime: the proof can be opened while the HostProof exists.
 #pragma once
 
 #include <string>
@@ -12,11 +13,11 @@ namespace railweave::collectives {
 
 class HostProof {
  public:
-  // Errors: system.
+  // Listens at a socket with a new random name. Errors: system.
   static Result<HostProof> offer();
-  // What a rank of the same host can open(), as long as this lives.
+  // Socket name that a rank of the same host can open() while this object exists.
   const std::string& name() const { return name_; }
-  // Whether `name`, which another rank offers, is of this host.
+  // Returns whether `name`, offered by another rank, can be opened on this host.
   static bool open(const std::string& name);
 
  private:
@@ -25,7 +26,8 @@ class HostProof {
   OwnedFd fd_;
 };
 
-// Hosts numbered from 0 in order of first appearance, from the lowest rank each rank shares its host with.
+// Returns each rank's host number. Hosts are numbered from 0 in order of first appearance.
+// `lowest_of`: for each rank, the lowest rank on the same host.
 std::vector<int> number_hosts(const std::vector<int>& lowest_of);
 
 }  // namespace railweave::collectives

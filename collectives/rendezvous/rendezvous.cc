@@ -14,7 +14,7 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr Nanos kRound = std::chrono::milliseconds(250);  // between two looks whether somebody gave up
+constexpr Nanos kRound = std::chrono::milliseconds(250);  // between two polls for an abort reason
 constexpr Nanos kSeeOffMost = std::chrono::seconds(2), kSeeOffPause = std::chrono::milliseconds(10);
 
 std::string listed(const std::vector<int>& ranks) {
@@ -26,7 +26,8 @@ std::string listed(const std::vector<int>& ranks) {
 
 constexpr std::size_t kIdChars = 32;
 
-// A verdict has 32 characters that tell it from those before it, then one for the kind of error, then the message.
+// The value of NAME/verdict, an abort reason: an id of 32 characters that tells it from earlier ones, one character for
+// the error code, the message.
 char kind_of(const Status& why) { return why.code() == Code::timed_out ? 't' : why.code() == Code::remote ? 'r' : 'e'; }
 
 Status decode_verdict(const std::string& told) {
@@ -77,7 +78,7 @@ Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, c
   std::iota(missing.begin(), missing.end(), 0);
   for (;;) {
     const bool last = now() >= give_up;
-    // In each round one is waited for and all are looked for: who gives up before us takes back what it told.
+    // Each round polls all missing ranks but waits for one only: a rank that gives up before us removes its value.
     Nanos patience = std::clamp<Nanos>(give_up - now(), Nanos(0), kRound);
     Status failed, differs;
     std::erase_if(missing, [&](int r) {
@@ -92,7 +93,7 @@ Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, c
       if (!came_) came_ = std::make_shared<const Announced>(Announced{what, values});
       return values;
     }
-    RW_TRY(abort_reason());  // who found out first said it
+    RW_TRY(abort_reason());  // the first rank to see the difference published it
     if (!differs.ok()) record_abort(differs, drawn_id());
     RW_TRY(differs);
     RW_TRY(failed);
@@ -106,7 +107,7 @@ Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, c
   return late;
 }
 
-// What rank r told, behind the size of the group it came to.
+// Parses what rank r published, "SIZE VALUE", into `value`. Errors: exhausted, SIZE is another group size.
 Status Rendezvous::take(int r, const std::string& told, std::string& value) const {
   const std::size_t size_end = told.find(' ');
   const std::string size = told.substr(0, size_end);
@@ -123,7 +124,7 @@ Status Rendezvous::take(int r, const std::string& told, std::string& value) cons
 }
 
 Status Rendezvous::begin() {
-  if (options_.rank == 0) {  // nobody of this group knows its life yet
+  if (options_.rank == 0) {  // no rank of this group knows its epoch yet: both keys are old
     RW_TRY(store_->remove(key("lost")));
     RW_TRY(store_->remove(key("verdict")));
   }
@@ -142,7 +143,7 @@ Result<std::string> Rendezvous::agree(const std::string& what, const std::string
     const Nanos left = std::max<Nanos>(give_up - now(), Nanos(0));
     auto told = store_->get(key(what), std::min(left, kRound));
     if (told.ok()) return told;
-    RW_TRY(given_up());  // with what it had told
+    RW_TRY(given_up());  // rank 0 may have given up and removed its value
     RW_TRY(abort_reason());
     if (told.status().code() == Code::timed_out && left > kRound) continue;
     if (told.status().code() != Code::timed_out) return told;
@@ -161,15 +162,16 @@ Status Rendezvous::given_up() const {
 void Rendezvous::give_up(const Status& why) {
   if (!epoch_.empty()) {
     (void)report_failure(why);
-    // Others may be in exchange() still, or in begin(), and know no life. Whoever has heard either says the same before
-    // it leaves, and takes it for an old verdict when it meets again.
+    // Ranks still in exchange() or begin() know no epoch and read the abort reason only. Each rank that knows the
+    // failure publishes it as the abort reason before leaving; its next arrive() then reads an old one.
     if (const Status said = given_up(); !said.ok() && abort_reason().ok()) record_abort(said, epoch_);
     if (options_.rank == 0) await_departures();
   }
   tidy_up();
 }
 
-// One that tries again tells something else at once: it has left, too.
+// Waits until the other ranks have removed their values of the first exchange(), for at most kSeeOffMost. A rank that
+// tries again publishes another value, and has left, too.
 void Rendezvous::await_departures() const {
   const TimePoint enough = deadline_after(kSeeOffMost);
   const auto is_here = [&](int r) {
@@ -181,25 +183,25 @@ void Rendezvous::await_departures() const {
 }
 
 void Rendezvous::tidy_up() {
-  for (const std::string& told : published_) (void)store_->remove(told);  // a store that is gone has nothing left
+  for (const std::string& told : published_) (void)store_->remove(told);  // a store that is gone holds no keys
   published_.clear();
 }
 
 std::string Rendezvous::report_failure(const Status& why) const {
   if (const std::string before = first_failure(); !before.empty()) return before;
-  const std::string own = fmt::format("rank {} ", options_.rank);  // who speaks of itself needs no other name
+  const std::string own = fmt::format("rank {} ", options_.rank);  // a rank that reports itself is named already
   const bool of_itself = why.message().starts_with(own);
   const Status told = store_->publish(key("lost"), epoch_ + (of_itself ? "" : own + "reports: ") + why.message());
   if (told.ok()) return why.message();
-  if (const std::string before = first_failure(); !before.empty()) return before;  // said while the store ended
-  // Nobody could tell us why the one that we lost had left: as far as we know, for the loss of who kept the store.
+  if (const std::string before = first_failure(); !before.empty()) return before;  // reported while the store ended
+  // With the store gone, no rank could report why the lost peer left. The likely cause: the store's keeper is lost.
   const bool died = told.code() == Code::remote, left = told.code() == Code::cancelled && why.code() == Code::left;
   if (keeper_ < 0 || keeper_ == options_.rank || !(died || left)) return why.message();
   return fmt::format("rank {} is lost: {}", keeper_, told.message());
 }
 
 void Rendezvous::publish_progress(const std::string& what) const {
-  (void)store_->set(progress_key(options_.rank), epoch_ + what);  // a store that is gone shows elsewhere
+  (void)store_->set(progress_key(options_.rank), epoch_ + what);  // other calls report a store that is gone
 }
 
 std::string Rendezvous::progress_of(int rank) const {
@@ -210,7 +212,7 @@ std::string Rendezvous::progress_of(int rank) const {
 void Rendezvous::withdraw_progress() const { (void)store_->remove(progress_key(options_.rank)); }
 
 std::string Rendezvous::first_failure() const {
-  if (epoch_.empty()) return "";  // what is there is of those before us
+  if (epoch_.empty()) return "";  // before begin(), the key is of an earlier group
   auto said = store_->get(key("lost"), Nanos(0));
   return said.ok() && said->starts_with(epoch_) ? said->substr(epoch_.size()) : "";
 }

@@ -1,4 +1,4 @@
-// How the ranks of a group find each other and agree, by way of the store.
+// Lets the ranks of a group find each other, agree on values and report failures, through the store.
 #pragma once
 
 #include <memory>
@@ -9,49 +9,54 @@
 
 namespace railweave::collectives {
 
-// Keys of one group in its store, all under its name.
+// Keys of one group in its store; each key starts with NAME/, the group's name.
 class Rendezvous {
  public:
   Rendezvous(std::shared_ptr<Store> store, Group::Options options)
       : store_(std::move(store)), options_(std::move(options)) {}
 
-  // Before anything else. Errors: exhausted, this rank is there already, of another job: whoever still meets is told.
+  // Claims this rank. REQUIRES: called before any other function. Errors: exhausted, another job holds this rank; the
+  // abort reason is then published to the ranks that still meet.
   Status arrive();
-  // Tells ours and waits for all; by rank. Errors: timed_out, naming the ranks that did not come. Who keeps the store
-  // tells the others, for it may be gone with the store before their time is up.
+  // Sets this rank's value and waits for the values of all ranks; returns them by rank. Errors: timed_out, naming the
+  // missing ranks; exhausted, group sizes differ; a published abort reason; the store's. On timed_out the rank that
+  // keeps the store publishes the abort reason: the store may end with that rank before the others time out.
   Result<std::vector<std::string>> exchange(const std::string& what, const std::string& own);
-  // One value for all: rank 0's. Errors: timed_out; as given_up().
+  // Returns rank 0's value at every rank. Errors: timed_out; as given_up(); a published abort reason; the store's.
   Result<std::string> agree(const std::string& key, const std::string& value);
-  // An error if somebody who was through with it before us had to say (report_failure()) why it failed.
+  // Returns an error (remote) if a rank of this epoch has called report_failure(), with the reported text.
   Status given_up() const;
   bool keeps_store() const { return store_->kept_here(); }
-  // The rank that does, if it is one of ours: when the store is gone it has died.
+  // Sets the rank that keeps the store, if a rank of this group does: the loss of the store is the loss of that rank.
   void store_kept_by(int rank) { keeper_ = rank; }
-  // Draws what tells this group from others of its name, and takes away what they left.
+  // Draws the epoch, which tells this group from others of the same name. Rank 0 removes the keys that they left.
   Status begin();
-  // All are through with exchange() and agree(): what we told is taken out of the store. Again is fine.
+  // Removes this rank's keys of exchange() and agree() from the store, once all ranks are through with both or the
+  // rendezvous has failed. A second call does nothing.
   void tidy_up();
-  // No group comes of it. If we have begun, the others are told why, if nobody has said so before. Rank 0, with whom
-  // the store may go, waits until the others have taken back what they told, for a while. Likewise tidy_up().
+  // Ends a rendezvous that fails. After begin(), publishes `why` unless another rank has reported a failure before.
+  // Rank 0, with which the store may end, then waits up to 2 s until the others have removed their keys. Calls
+  // tidy_up() last.
   void give_up(const Status& why);
 
-  // The first of the group to notice a loss tells the others who is to blame; answers what the first said, and who that
-  // was if it was another rank. Any thread.
-  // The key, NAME/lost, outlives the group: nobody can know that all the others have asked. There is one of a name at
-  // most, and the next group of that name takes it away. REQUIRES: nobody hears of our end before it is back, so that a
-  // loss which is due to ours finds what we said.
+  // Publishes `why` unless another rank has reported a failure first. Returns the first reported text; the text names
+  // its rank if another rank reported it. With the store gone, the text may name its keeper as lost. Threads: any.
+  // The key, NAME/lost, outlives the group: no rank can know that all others have read it. A name has at most one such
+  // key, and the next group of that name removes it.
+  // REQUIRES: no peer learns of this rank's end before report_failure() returns; a peer that loses this rank then finds
+  // the reported cause.
   std::string report_failure(const Status& why) const;
-  // While nothing moves: what this rank does, and what another told of itself (empty: nothing, in this life of the
-  // group). Any thread. What was told is taken back by the rank that told it.
+  // Progress reports while no operation advances. progress_of() returns a rank's report; empty: none in this epoch.
+  // Each rank removes its own report with withdraw_progress(). Threads: any.
   void publish_progress(const std::string& what) const;
   std::string progress_of(int rank) const;
   void withdraw_progress() const;
-  // What somebody said, and who, or empty. One question to the store, without waiting for somebody to say something.
-  // Any thread.
+  // Returns the failure that a rank has reported in this epoch, with its rank; empty: none. Asks the store once and
+  // does not wait for a report. Threads: any.
   std::string first_failure() const;
 
  private:
-  // Taken; free again when the last copy of this place is gone.
+  // Holds the claim of a rank; releases the claim when the last copy of the Rendezvous is destroyed.
   class RankClaim {
    public:
     RankClaim(std::shared_ptr<Store> store, std::string key) : store_(std::move(store)), key_(std::move(key)) {}
@@ -66,7 +71,7 @@ class Rendezvous {
   void await_departures() const;
   void record_abort(const Status& why, const std::string& id);
   Status take(int r, const std::string& told, std::string& value) const;
-  Status abort_reason() const;  // why no group of this name comes about
+  Status abort_reason() const;  // OK: none published since arrive()
   std::string progress_key(int rank) const { return key("at/" + std::to_string(rank)); }
   std::string key(const std::string& what) const { return options_.name + "/" + what; }
 
@@ -78,10 +83,10 @@ class Rendezvous {
     std::string what;
     std::vector<std::string> values;
   };
-  std::shared_ptr<const Announced> came_;  // what all told first: of each try something else
-  std::string old_abort_reason_;           // which one, of those who met here before us
+  std::shared_ptr<const Announced> came_;  // first completed exchange(); the values differ in each try
+  std::string old_abort_reason_;           // id of the abort reason found at arrive(), which is ignored; empty: none
   int keeper_ = -1;
-  std::string epoch_;  // drawn by rank 0: a later group of this name is another
+  std::string epoch_;  // drawn by rank 0, different for each group of this name; empty: before begin()
 };
 
 }  // namespace railweave::collectives

@@ -1,8 +1,7 @@
-// What goes between a TcpStore's client and its server: length-prefixed frames of at most kFrameBytesMax, in the byte
-// order of little-endian machines.
+// Frames between a TcpStore's client and its server: length-prefixed, at most kFrameBytesMax bytes, little-endian.
 //   request:  u32 length, u8 kind, u32 timeout_ms, u32 key length, key, value
 //   answer:   u32 length, u8 found (1) or not (0), value
-//   news:     u32 length, u8 kind, u32 key length, key, value; unasked for, between answers
+//   news:     u32 length, u8 kind, u32 key length, key, value; sent unrequested, between answers
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@ namespace railweave::collectives {
 inline constexpr std::size_t kFrameBytesMax = 128 * 1024;
 
 struct StoreRequest {
-  // publish: set, and news to all. claim: not found when another client holds the key; free again once that one is
-  // gone, or has released it as often as it was claimed. release: has no answer.
+  // publish: set, and news to all clients. claim: answered "not found" while another client holds the key; the key is
+  // free once that client is gone or has sent as many releases as claims. release: has no answer.
   enum class Kind : std::uint8_t { set = 1, get = 2, remove = 3, publish = 4, claim = 5, release = 6 };
   Kind kind = Kind::get;
   std::uint32_t timeout_ms = 0;
@@ -27,20 +26,22 @@ std::string encode(const StoreRequest& request);
 std::string encode_answer(bool found, std::string_view value);
 
 struct StoreNews {
-  // ended: the server leaves in order, and says no more.
+  // ended: the server leaves in order and sends no further frame.
   enum class Kind : std::uint8_t { published = 2, withdrawn = 3, ended = 4 };
   Kind kind = Kind::ended;
   std::string key, value;
 };
 
 std::string encode(const StoreNews& news);
-// Nothing: it is an answer.
+// Decodes `frame`; nullopt: the frame is an answer.
 std::optional<StoreNews> decode_news(const std::string& frame);
 
-// The first whole frame of `inbox`, without its length; taken out of it. Nothing: more bytes are needed.
+// Removes the first whole frame from `inbox` and returns it without its length; nullopt: more bytes are needed, or the
+// length is impossible().
 std::optional<std::string> take_frame(std::string& inbox);
-// The peer speaks something else: its frame can never be whole.
+// Returns whether the next length is 0 or above kFrameBytesMax: the peer speaks another protocol.
 bool impossible(const std::string& inbox);
+// Decodes a request; nullopt: malformed.
 std::optional<StoreRequest> decode(const std::string& frame);
 
 }  // namespace railweave::collectives

@@ -39,8 +39,8 @@ StoreServer::StoreServer(OwnedFd listener, OwnedFd stop, std::uint16_t port)
 
 void StoreServer::End::operator()(StoreServer* server) const {
   if (!server->origin_.in_child()) return delete server;
-  // A child has no such thread, fork may have caught it in the middle of anything, and to write to `stop_` would end
-  // the parent's: the rest is left lying.
+  // A child has no server thread, and fork may have interrupted the parent's at any point. A write to `stop_` would end
+  // the parent's thread. The rest is leaked.
   server->listener_.reset();
   server->stop_.reset();
 }
@@ -84,7 +84,8 @@ void StoreServer::accept_clients() {
   if (fd) clients_.emplace_back().fd = std::move(fd);
 }
 
-// Closes the oldest client that never spoke. It is likely a stranger: a rank that comes to meet speaks at once.
+// Closes the oldest client that has sent no request: a rank sends its first request at once, so that client is likely
+// foreign.
 bool StoreServer::make_place() {
   const auto silent = std::ranges::find_if(clients_, [](const Client& c) { return !c.spoke && !c.closed; });
   if (silent == clients_.end()) return false;
@@ -119,7 +120,7 @@ void StoreServer::serve(Client& client, const StoreRequest& request) {
       set(request);
       published_.insert(request.key);
       send_news(
-          {StoreNews::Kind::published, request.key, request.value});  // before the teller goes on, and perhaps ends
+          {StoreNews::Kind::published, request.key, request.value});  // before the publisher continues and may end
       return answer(client, true, "");
     case StoreRequest::Kind::claim: return answer(client, claim(client, request.key), "");
     case StoreRequest::Kind::release: return release(client, request.key);

@@ -1,7 +1,8 @@
-// The root of a TcpStore: keeps the keys and answers clients, on a thread of its own.
-// Life: its end stops the thread, tells every client that it ends, and closes them. In a forked child it ends nothing:
-// there only what it listens at is closed. Clients that speak nonsense are closed; silent ones are kept while there is
-// room, then the one that has been silent longest makes place.
+// Server of a TcpStore: keeps the keys and answers clients, on its own thread.
+// Lifetime: the end sends every client "ended", stops the thread and closes the connections.
+// Fork: in a child the end closes only the copies of the listening socket and of the stop eventfd.
+// Clients that send malformed requests are closed. Clients without a request yet are kept while there is room; then the
+// oldest of them is closed.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,11 @@ namespace railweave::collectives {
 class StoreServer {
  public:
   static constexpr std::size_t kClientsMax = 4096;
-  // of a client that does not read: then it is closed
+  // bytes; a client that does not read is closed above this
   static constexpr std::size_t kOutboxBytesMax = 1 * MiB;
-  static constexpr Nanos kAcceptPause = std::chrono::milliseconds(100);  // when no descriptor is to be had
+  static constexpr Nanos kAcceptPause = std::chrono::milliseconds(100);  // while descriptors are exhausted
 
-  struct End {  // see above
+  struct End {  // deleter; see Lifetime and Fork above
     void operator()(StoreServer* server) const;
   };
   using Ptr = std::unique_ptr<StoreServer, End>;
@@ -38,10 +39,10 @@ class StoreServer {
   struct Client {
     OwnedFd fd;
     std::string inbox, outbox;
-    std::string waits_for;  // key of an unanswered get
+    std::string waits_for;  // key of the unanswered get; valid while `waiting`
     TimePoint gives_up = TimePoint::max();
     bool waiting = false, closed = false;
-    bool spoke = false;  // a whole request, ever
+    bool spoke = false;  // has sent a whole request
   };
 
   struct Claim {
@@ -51,7 +52,7 @@ class StoreServer {
 
   StoreServer(OwnedFd listener, OwnedFd stop, std::uint16_t port);
   ~StoreServer();
-  // --- its thread only
+  // --- the server's thread only
   void loop();
   void accept_clients();
   bool make_place();
@@ -72,7 +73,7 @@ class StoreServer {
   const std::uint16_t port_;
   std::list<Client> clients_;
   std::map<std::string, std::string> values_;
-  std::set<std::string> published_;  // keys of values_ that were news
+  std::set<std::string> published_;  // keys of values_ that were sent as news
   std::map<std::string, Claim> claims_;
   std::thread thread_;
   TimePoint accepts_again_{};

@@ -22,19 +22,19 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr Nanos kGrace = std::chrono::seconds(5);        // beyond what the server was asked to wait
-constexpr Nanos kSlice = std::chrono::milliseconds(20);  // of a get that waits: others may ask in between
-constexpr Nanos kLongest = std::chrono::hours(24 * 24);  // a get: deadlines stay far from their end
+constexpr Nanos kGrace = std::chrono::seconds(5);        // for an answer, beyond the wait asked of the server
+constexpr Nanos kSlice = std::chrono::milliseconds(20);  // of a get that waits; other threads ask between slices
+constexpr Nanos kLongest = std::chrono::hours(24 * 24);  // cap on a get's timeout; deadlines cannot overflow
 
 class TcpStore final : public Store {
  public:
   TcpStore(std::string place, OwnedFd fd, StoreServer::Ptr server)
       : place_(std::move(place)), server_(std::move(server)), fd_(std::move(fd)) {}
   ~TcpStore() override {
-    if (origin_.in_child()) (void)talk_.release();  // fork may have caught any thread at it
+    if (origin_.in_child()) (void)talk_.release();  // a thread may have held its locks at fork
   }
 
-  // The first question. Who serves may be stopped for a while, as when a get() waits.
+  // Sends the first request. The server's process may be stopped for a while, as during a get().
   Status greet(TimePoint give_up) {
     return ask({StoreRequest::Kind::remove, 0, "", ""}, std::max<Nanos>(give_up - now(), Nanos(0))).status();
   }
@@ -48,7 +48,7 @@ class TcpStore final : public Store {
       const Nanos left = std::max<Nanos>(give_up - now(), Nanos(0));
       last = left <= kSlice;
       const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, kSlice)).count();
-      // A server that is stopped may answer as late as if it had been asked to wait all that time.
+      // The patience is the whole time left: a stopped server may answer that late.
       RW_ASSIGN_OR_RETURN(const std::string answer, ask({StoreRequest::Kind::get, std::uint32_t(ms), key, ""}, left));
       if (answer.front() == 1) return answer.substr(1);
     }
@@ -78,22 +78,23 @@ class TcpStore final : public Store {
   bool kept_here() const override { return server_ != nullptr; }
 
  private:
-  // With the server, by all threads of this process.
+  // State of the connection to the server, shared by all threads of this process.
   struct Talk {
-    FairMutex turn;  // one question at a time
+    FairMutex turn;  // one request at a time
     std::string inbox RW_GUARDED_BY(turn);
-    std::string outbox RW_GUARDED_BY(turn);                            // releases, then the question
-    std::map<std::string, std::string> published RW_GUARDED_BY(turn);  // by key; what was sent to all
+    std::string outbox RW_GUARDED_BY(turn);                            // releases, then the request
+    std::map<std::string, std::string> published RW_GUARDED_BY(turn);  // by key; values received as news
     bool ended RW_GUARDED_BY(turn) = false;                            // the server left in order
-    Status broken RW_GUARDED_BY(turn);                                 // the first failure sticks
+    Status broken RW_GUARDED_BY(turn);                                 // first failure; kept for good
 
-    Mutex released_mutex;                                             // inside `turn`
-    std::vector<std::string> released RW_GUARDED_BY(released_mutex);  // the server has not heard of it yet
+    Mutex released_mutex;                                             // may be taken inside `turn`
+    std::vector<std::string> released RW_GUARDED_BY(released_mutex);  // keys whose release is not yet in `outbox`
   };
 
   using Turn = ScopedLock<FairMutex>;
 
-  // `patience`: what the server may take beside its grace, from our turn on.
+  // Sends a request and waits for its answer. `patience`: time the server may take besides kGrace, counted from the
+  // start of this thread's turn.
   Result<std::string> ask(const StoreRequest& request, Nanos patience = Nanos(0)) {
     if (origin_.in_child())
       return Status(Code::internal, Scope::engine,
@@ -103,7 +104,7 @@ class TcpStore final : public Store {
                     fmt::format("the store: a key of {} bytes with a value of {}, expected at most {} and {}",
                                 request.key.size(), request.value.size(), kKeyBytesMax, kValueBytesMax));
     auto answer = ask_in_turn(request, patience);
-    hand_in_released();  // what was released meanwhile
+    hand_in_released();  // keys released during the turn
     return answer;
   }
 
@@ -122,8 +123,8 @@ class TcpStore final : public Store {
 
   static std::string encode_found(const std::string& value) { return char(1) + value; }
 
-  // Without waiting: whoever has the turn, or waits for it, does so after. What does not go out now precedes the next
-  // question.
+  // Sends the releases without waiting. A thread that has the turn, or waits for it, sends them after its request.
+  // Releases that the socket does not take now precede the next request.
   void hand_in_released() {
     while (any_released()) {
       if (!talk_->turn.try_lock()) return;
@@ -145,8 +146,8 @@ class TcpStore final : public Store {
     return !talk_->released.empty();
   }
 
-  // --- in turn
-  // What has come so far.
+  // --- with the turn held
+  // Reads all news received so far; an answer without a request breaks the connection.
   void on_updates() RW_REQUIRES(talk_->turn) {
     while (talk_->broken.ok()) {
       auto read = read_some();
@@ -160,7 +161,7 @@ class TcpStore final : public Store {
   Result<std::string> exchange(const std::string& question, TimePoint give_up) RW_REQUIRES(talk_->turn) {
     talk_->outbox += question;
     while (!send_some()) {
-      if (errno == EPIPE || errno == ECONNRESET) break;  // what it said last is still to be read
+      if (errno == EPIPE || errno == ECONNRESET) break;  // the server's last frames are still to be read
       RW_TRY(wait_for(POLLOUT, give_up));
     }
     for (;;) {
@@ -171,7 +172,7 @@ class TcpStore final : public Store {
     }
   }
 
-  // False: the rest cannot go now, and errno says why.
+  // Sends `outbox`. False: the socket does not take the rest now; errno says why.
   bool send_some() RW_REQUIRES(talk_->turn) {
     std::string& outbox = talk_->outbox;
     while (!outbox.empty()) {
@@ -182,7 +183,7 @@ class TcpStore final : public Store {
     return true;
   }
 
-  // Takes news out of the inbox up to the first answer, if there is one.
+  // Applies the news in the inbox up to the first answer and returns that answer; nullopt: none yet.
   std::optional<std::string> next_answer() RW_REQUIRES(talk_->turn) {
     while (auto frame = take_frame(talk_->inbox)) {
       const auto news = decode_news(*frame);
@@ -194,7 +195,7 @@ class TcpStore final : public Store {
     return std::nullopt;
   }
 
-  // False: nothing has come.
+  // Reads once into the inbox. False: no bytes were there.
   Result<bool> read_some() RW_REQUIRES(talk_->turn) {
     char part[16 * 1024];
     const ssize_t n = ::recv(fd_.get(), part, sizeof part, MSG_DONTWAIT);
@@ -205,7 +206,7 @@ class TcpStore final : public Store {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (n < 0 && errno != ECONNRESET && errno != EPIPE)
       return system_error(Scope::engine, "recv from the store at " + place_);
-    (void)next_answer();  // it may have said that it ends
+    (void)next_answer();  // the inbox may hold news that the server ended
     if (talk_->ended)
       return Status(Code::cancelled, Scope::engine,
                     "the store at " + place_ + " has ended: rank 0, which kept it, has left");
@@ -223,7 +224,7 @@ class TcpStore final : public Store {
 
   const std::string place_;
   const ProcessOrigin origin_;
-  const StoreServer::Ptr server_;  // at the root only
+  const StoreServer::Ptr server_;  // null except at rank 0
   const OwnedFd fd_;
   std::unique_ptr<Talk> talk_ = std::make_unique<Talk>();
 };
@@ -246,7 +247,7 @@ Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t 
   }
   OwnedFd fd = std::move(*connected);
   auto store = std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server));
-  const Status heard = store->greet(give_up);  // who says nothing makes place for others
+  const Status heard = store->greet(give_up);  // the server may close a silent client
   if (!heard.ok())
     return Status(heard.code(), heard.scope(), "the store that rank 0 keeps: " + heard.message(), heard.system_errno());
   return std::unique_ptr<Store>(std::move(store));

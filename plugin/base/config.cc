@@ -34,6 +34,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+bool is_of_another_library(std::string_view name) {
+  const auto others = variables_of_other_libraries();
+  return std::ranges::find(others, name) != others.end();
+}
+
 bool is_ours(const Setting& setting) { return setting.name.starts_with(kOurPrefix); }
 
 std::string unknown_name(std::string_view name) {
@@ -71,7 +76,7 @@ Result<Config> Config::parse(const std::map<std::string, std::string>& environme
   for (const auto& [name, value] : environment) {
     const Setting* const setting = find_setting(name);
     if (setting && !parse_setting(*setting, value, config)) problems.push_back(ill_formed(*setting, value));
-    if (!setting && name.starts_with(kOurPrefix) && !is_known_to_other_libraries(name))
+    if (!setting && name.starts_with(kOurPrefix) && !is_of_another_library(name))
       problems.push_back(unknown_name(name));
   }
   if (problems.empty()) return config;

@@ -43,8 +43,4 @@ std::vector<const Setting*> config_settings() {
 
 std::span<const std::string_view> variables_of_other_libraries() { return kOtherLibraries; }
 
-bool is_known_to_other_libraries(std::string_view name) {
-  return std::ranges::find(kOtherLibraries, name) != std::end(kOtherLibraries);
-}
-
 }  // namespace railweave

@@ -30,11 +30,8 @@ std::vector<const ConfigSection*> config_sections();
 // All settings of config_sections(), in order.
 std::vector<const Setting*> config_settings();
 
-// True: a library that may not be linked into this process owns the variable. Config::parse() ignores such a variable.
-bool is_known_to_other_libraries(std::string_view name);
-
-// The variables for which is_known_to_other_libraries() answers true. railweave-config-doc checks them against the
-// sections of all libraries.
+// Variables of libraries that may not be linked into this process. Config::parse() ignores these variables if no
+// section has them. tests/unit/info/configuration_page_test.cc compares this list with the sections of all libraries.
 std::span<const std::string_view> variables_of_other_libraries();
 
 // Described in engine_settings.cc.

@@ -14,8 +14,8 @@ namespace railweave {
 struct Setting {
   std::string_view name;
   ValueKind kind = ValueKind::text;
-  std::string_view default_meaning;  // what the default amounts to; empty where the value says it
-  std::string_view help;             // Markdown, whole sentences
+  std::string_view default_meaning = {};  // what the default amounts to; empty: the value says it
+  std::string_view help;                  // Markdown, whole sentences
 
   std::string_view form = {};  // text: continues "expected"
   bool (*parse_text)(std::string_view text,

@@ -131,7 +131,6 @@ constexpr Setting kSettings[] = {
      .parse_text = parse_family,
      .text_of = family_text},
     {.name = "NCCL_NET_OPTIONAL_RECV_COMPLETION",
-     .default_meaning = "",
      .help = "NCCL's own switch. With 0, NCCL does not say which receive buffers it reads while data lands. "
              "Receives of up to 614,400 bytes then take one copy more.",
      .form = "an integer as NCCL reads it; 0 and text without a number are off",
@@ -146,7 +145,6 @@ constexpr Setting kSettings[] = {
      .parse_text = parse_rails,
      .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.rails, ",")); }},
     {.name = "RAILWEAVE_DEVICES",
-     .default_meaning = "",
      .help = "What NCCL sees. `aggregate`: one device whose speed is the sum of all rails, so every connection "
              "is striped over all of them. `rails`: one device per rail.",
      .form = "aggregate or rails",
@@ -170,7 +168,6 @@ constexpr Setting kSettings[] = {
      .number_of = [](const Config& c) { return std::int64_t{c.lanes_per_rail}; }},
     {.name = "RAILWEAVE_EAGER_LIMIT",
      .kind = ValueKind::size,
-     .default_meaning = "",
      .help = "Messages up to this size may be sent before their receive is posted. 0: never.",
      .min = 0,
      .max = kEagerLimitMaxBytes,
@@ -202,7 +199,6 @@ constexpr Setting kSettings[] = {
      .number_of = [](const Config& c) { return std::int64_t{c.traffic_class}; }},
     {.name = "RAILWEAVE_CONNECT_TIMEOUT",
      .kind = ValueKind::seconds,
-     .default_meaning = "",
      .help = "How long a connection may take to come up before it is an error.",
      .min = kSecond / 10,
      .max = 3600 * kSecond,
@@ -210,7 +206,6 @@ constexpr Setting kSettings[] = {
      .number_of = [](const Config& c) { return std::int64_t{c.connect_timeout.count()}; }},
     {.name = "RAILWEAVE_PEER_TIMEOUT",
      .kind = ValueKind::seconds,
-     .default_meaning = "",
      .help = "How long a peer's kernel may leave everything unanswered, on all rails, before the peer counts "
              "as gone. Every request that needs the peer then ends with an error. Rails that come back sooner "
              "cost nothing but the time.",
@@ -220,7 +215,6 @@ constexpr Setting kSettings[] = {
      .number_of = [](const Config& c) { return std::int64_t{c.peer_timeout.count()}; }},
     {.name = "RAILWEAVE_STALL_TIMEOUT",
      .kind = ValueKind::seconds,
-     .default_meaning = "",
      .help = "How long a peer may be stopped (SIGSTOP, a debugger, no time on its cores) while its kernel "
              "answers. Then every request that needs the peer ends with an error. After 5 s a warning names "
              "the peer. 0: no limit.",
@@ -248,7 +242,6 @@ constexpr Setting kSettings[] = {
      .parse_text = parse_key_file,
      .text_of = [](const Config& c) { return c.key_file; }},
     {.name = "RAILWEAVE_CHECKSUM",
-     .default_meaning = "",
      .help = "Whether the data that this process sends over a network carries CRC32C checksums; frame headers "
              "always do. The receiver checks whatever its own setting. Wrong data is logged and sent again by "
              "a new connection or another rail. See `docs/operate/deployment.md` for the cost and when to use "
@@ -257,7 +250,6 @@ constexpr Setting kSettings[] = {
      .parse_text = parse_checksum,
      .text_of = [](const Config& c) -> std::string { return c.checksum ? "on" : "off"; }},
     {.name = "RAILWEAVE_ENCRYPT",
-     .default_meaning = "",
      .help = "Whether data between hosts is encrypted and authenticated (TLS 1.3, "
              "`docs/operate/encryption.md`). The setting must be the same for all processes of a job and needs "
              "`RAILWEAVE_KEY_FILE`. Shared memory is not encrypted.",
@@ -265,7 +257,6 @@ constexpr Setting kSettings[] = {
      .parse_text = parse_encrypt,
      .text_of = [](const Config& c) -> std::string { return c.encrypt ? "1" : "0"; }},
     {.name = "RAILWEAVE_STATS_DIR",
-     .default_meaning = "",
      .help = "The directory of the socket that `railweave-info --pid` connects to. Empty: no socket.",
      .form = "an absolute path of at most 75 bytes, or nothing",
      .parse_text = parse_stats_dir,

@@ -21,8 +21,8 @@ class Suite:
     beside: str = ""  # suite beside which this one runs, at idle priority, if both run
 
 OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version represents all
-# Tests of a child of a process with threads. tsan allows no new threads there, and asan's allocator (gcc 12) may be
-# locked for ever.
+# Tests of a child of a process with threads. tsan allows no new threads there, and asan's allocator may stay locked in
+# the child.
 FORKED = "a_child_of_an_engine_may_make_its_own|a_child_may_make_groups_of_its_own"
 RESET = "reset_lanes_end_no_request"  # tsan does not allow a test to disconnect another thread's socket
 SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]

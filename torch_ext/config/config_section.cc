@@ -10,7 +10,6 @@ bool parse_trace(std::string_view text, Config& config) {
 
 constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_TRACE",
-     .default_meaning = "",
      .help =
          "The file to write a trace of the whole process to (`docs/guide/trace.md`), with `%r` for the rank. Empty: "
          "no trace.",

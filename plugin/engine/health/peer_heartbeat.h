@@ -30,7 +30,7 @@ class PeerHeartbeat {
   // answered.
   Verdict observe(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer);
   // True: a frame was consumed since the last observe().
-  bool hears(std::uint64_t consumed) const { return consumed != consumed_; }
+  bool has_answered(std::uint64_t consumed) const { return consumed != consumed_; }
 
  private:
   const Nanos stall_timeout_;

@@ -206,7 +206,7 @@ SessionHealth::Verdicts SessionHealth::find_stopped_peer(TimePoint now, const Ob
     return seen->health.acknowledged_bytes;
   });
   const bool could_answer = !peer_is_silent_ && std::ranges::any_of(lanes, lane_works) && !question_.travels(now);
-  if (heartbeat_.hears(consumed_frames)) question_.answered();
+  if (heartbeat_.has_answered(consumed_frames)) question_.answered();
   Verdicts verdicts;
   switch (heartbeat_.observe(now, consumed_frames, is_waited_for, could_answer)) {
     case PeerHeartbeat::Verdict::fine: break;

@@ -6,9 +6,9 @@
 namespace railweave::nccl {
 
 Comm::Comm(const Context* context) : Owned(context) {
-  for (NcclRequest& ticket : tickets_) {
-    ticket.comm = this;
-    free(ticket);
+  for (NcclRequest& nccl_request : requests_) {
+    nccl_request.comm = this;
+    free(nccl_request);
   }
 }
 
@@ -37,20 +37,20 @@ Result<NcclRequest*> Comm::receive(void* data, std::size_t capacity, Reading rea
 Result<NcclRequest*> Comm::ticket_for(Result<Request*> posted) {
   if (!posted.ok()) return posted.status();
   if (!posted.value()) return nullptr;
-  NcclRequest* ticket = std::exchange(free_, free_->next_free);
-  ticket->request = posted.value();
-  return ticket;
+  NcclRequest* nccl_request = std::exchange(free_, free_->next_free);
+  nccl_request->request = posted.value();
+  return nccl_request;
 }
 
-void Comm::free(NcclRequest& ticket) {
-  ticket.request = nullptr;
-  ticket.next_free = std::exchange(free_, &ticket);
+void Comm::free(NcclRequest& nccl_request) {
+  nccl_request.request = nullptr;
+  nccl_request.next_free = std::exchange(free_, &nccl_request);
 }
 
-Result<Progress> Comm::test(NcclRequest& ticket) {
-  if (!ticket.request) return Status(Code::internal, Scope::request, "test of a request that has already ended");
-  Result<Progress> progress = stream_->test(ticket.request);
-  if (!progress.ok() || progress->done) free(ticket);
+Result<Progress> Comm::test(NcclRequest& nccl_request) {
+  if (!nccl_request.request) return Status(Code::internal, Scope::request, "test of a request that has already ended");
+  Result<Progress> progress = stream_->test(nccl_request.request);
+  if (!progress.ok() || progress->done) free(nccl_request);
   return progress;
 }
 

@@ -65,9 +65,9 @@ class Comm final : public Owned {
   Result<NcclRequest*> send(const void* data, std::size_t size);
   Result<NcclRequest*> receive(void* data, std::size_t capacity, Reading reading);
 
-  // After done=true or an error `ticket` is free for another message. Errors: as Stream::test(); internal (the request
-  // has already ended).
-  Result<Progress> test(NcclRequest& ticket);
+  // After done=true or an error `nccl_request` is free for another message. Errors: as Stream::test(); internal (the
+  // request has already ended).
+  Result<Progress> test(NcclRequest& nccl_request);
 
   Memory* add_memory(void* data, std::size_t size);
   // After return no thread reads or writes the range for this comm (Stream::withdraw()). Errors: internal (`memory` is
@@ -80,10 +80,10 @@ class Comm final : public Owned {
  private:
   explicit Comm(const Context* context);
   Result<NcclRequest*> ticket_for(Result<Request*> posted);
-  void free(NcclRequest& ticket);
+  void free(NcclRequest& nccl_request);
 
-  std::array<NcclRequest, kRequestsPerStream> tickets_;
-  NcclRequest* free_ = nullptr;  // list of free tickets_, by next_free
+  std::array<NcclRequest, kRequestsPerStream> requests_;
+  NcclRequest* free_ = nullptr;  // list of free requests_, by next_free
   std::list<Memory> memory_;     // nodes stay in place: NCCL has their addresses
   SendStream* send_ = nullptr;   // stream_, on a sending comm; else null
   RecvStream* recv_ = nullptr;   // stream_, on a receiving comm; else null

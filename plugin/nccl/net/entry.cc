@@ -121,9 +121,9 @@ ReturnCode isend(void* send_comm, void* data, std::size_t size, void** request) 
   if (!send_comm || !request || (!data && size)) return misuse("isend: a null argument");
   *request = nullptr;
   Comm& comm = *static_cast<Comm*>(send_comm);
-  const auto ticket = comm.send(data, size);
-  if (!ticket.ok()) return report_for(comm, ticket.status());
-  *request = ticket.value();
+  const auto nccl_request = comm.send(data, size);
+  if (!nccl_request.ok()) return report_for(comm, nccl_request.status());
+  *request = nccl_request.value();
   return abi::kSuccess;
 }
 
@@ -145,9 +145,9 @@ ReturnCode irecv(void* recv_comm, int n, void** data, const std::size_t* size, b
   if (n != 1) return misuse("irecv: more than one buffer, though getProperties said maxRecvs 1");
   if (!data[0] && size[0]) return misuse("irecv: a null buffer");
   Comm& comm = *static_cast<Comm*>(recv_comm);
-  const auto ticket = comm.receive(data[0], size[0], reading_of(hints, hint, size[0]));
-  if (!ticket.ok()) return report_for(comm, ticket.status());
-  *request = ticket.value();
+  const auto nccl_request = comm.receive(data[0], size[0], reading_of(hints, hint, size[0]));
+  if (!nccl_request.ok()) return report_for(comm, nccl_request.status());
+  *request = nccl_request.value();
   return abi::kSuccess;
 }
 
@@ -156,9 +156,9 @@ ReturnCode iflush() { return misuse("iflush: there is no device memory to flush,
 ReturnCode test(void* request, int* done, int* sizes) {
   if (!request || !done) return misuse("test: a null argument");
   *done = 0;
-  NcclRequest& ticket = *static_cast<NcclRequest*>(request);
-  const auto progress = ticket.comm->test(ticket);
-  if (!progress.ok()) return report_for(*ticket.comm, progress.status());
+  NcclRequest& nccl_request = *static_cast<NcclRequest*>(request);
+  const auto progress = nccl_request.comm->test(nccl_request);
+  if (!progress.ok()) return report_for(*nccl_request.comm, progress.status());
   if (!progress.value().done) return abi::kSuccess;
   if (sizes) *sizes = int(std::min<std::size_t>(progress.value().bytes, INT_MAX));
   *done = 1;
