@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build programs demo demo-net the_file the_suites the_id test tests bench conformance compat mutants soak clean
+.PHONY: help setup tools build programs demo demo-net check-file check-suites check-id test tests bench conformance compat mutants soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -23,27 +23,28 @@ demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; eight min
 	@tools/build torch railweave_torch railweave_net
 	@tools/demo $(if $(filter-out 0,$(QUICK)),--quick)
 
-demo-net: the_file tools  ## one transfer over two rails, with figures; FILE=... names the file
+demo-net: check-file tools  ## one transfer over two rails, with figures; FILE=... names the file
 	@tools/build release railweave_net net_perf raw_tcp railweave-info
 	@tools/demo_net $(if $(FILE),--file "$(FILE)")
 
-the_file:  # told of before the build, which takes minutes
+check-file:  # before the build, which takes minutes
 	@test -z "$(FILE)" || { test -f "$(FILE)" && test -s "$(FILE)"; } || { echo "demo-net: $(FILE): expected a file that is not empty" >&2; exit 1; }
 
-the_suites:  # a name that is none is told of before minutes of work, where Python is there already
+check-suites:  # an unknown suite is reported before the build. Without Python, tests/run reports it later.
 	@test -z "$(SUITES)" || ! command -v python3 >/dev/null || tests/run --list $(SUITES) >/dev/null
 
-the_id:
+check-id:  # an unknown figure is reported before the build
 	@test -z "$(ID)" || ! command -v python3 >/dev/null || tools/bench --list $(ID) >/dev/null
 
-test: the_suites  ## every test; SUITES="unit tidy" runs some (tests/run --list)
+test: check-suites  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 	@tools/setup packages python torch
 	@tests/run $(SUITES)
 
-tests: test  # make would take the folder of that name for done
+tests: test  # without this target, make finds the folder tests and does nothing
 
-bench: the_id programs  ## measure the acceptance figures; ID=A1 runs one
+bench: check-id programs  ## measure the acceptance figures; ID=A1 runs one
 	@tools/setup packages python torch
+	@tools/build torch railweave_torch railweave_net
 	@tools/bench $(ID)
 
 conformance:  ## torch's own tests over the backend, beside Gloo's record; five minutes

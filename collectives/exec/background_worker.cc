@@ -2,31 +2,31 @@
 
 #include <utility>
 
-#include "collectives/exec/service_thread.h"
+#include "base/service_thread.h"
 
 namespace railweave::collectives {
 
 BackgroundWorker::~BackgroundWorker() {
   if (!thread_.joinable()) return;
-  MutexLock lock(line_->mutex);
-  line_->stopping = true;
-  line_->changed.notify_all();
+  MutexLock lock(queue_->mutex);
+  queue_->stopping = true;
+  queue_->changed.notify_all();
   const bool over =
-      line_->changed.wait_for(line_->mutex, kWaitMost, [&]() RW_REQUIRES(line_->mutex) { return line_->over; });
+      queue_->changed.wait_for(queue_->mutex, kWaitMost, [&]() RW_REQUIRES(queue_->mutex) { return queue_->over; });
   lock.unlock();
   over ? thread_.join() : thread_.detach();
 }
 
 Status BackgroundWorker::start() {
-  return start_service_thread(thread_, "railweave-ask", [line = line_] { line->run(); });
+  return start_service_thread(thread_, "railweave-ask", [queue = queue_] { queue->run(); });
 }
 
 void BackgroundWorker::add(std::function<void()> task) {
   {
-    const MutexLock lock(line_->mutex);
-    line_->tasks.push_back(std::move(task));
+    const MutexLock lock(queue_->mutex);
+    queue_->tasks.push_back(std::move(task));
   }
-  line_->changed.notify_all();
+  queue_->changed.notify_all();
 }
 
 void BackgroundWorker::Tasks::run() {

@@ -39,7 +39,7 @@ class BackgroundWorker {
     bool over RW_GUARDED_BY(mutex) = false;  // the thread has done all tasks, and takes no more
   };
 
-  const std::shared_ptr<Tasks> line_ = std::make_shared<Tasks>();
+  const std::shared_ptr<Tasks> queue_ = std::make_shared<Tasks>();
   std::thread thread_;
 };
 

@@ -81,8 +81,8 @@ std::optional<Costs> known_for(const std::vector<int>& host_of) {
 Result<Costs> agree_on_costs(Group& group, Rendezvous& place, const std::vector<int>& host_of, Nanos patience) {
   if (group.size() == 1) return Costs{};
   const std::optional<Costs> cached = group.rank() == 0 ? known_for(host_of) : std::nullopt;
-  RW_ASSIGN_OR_RETURN(const std::string told, place.agree("costs-known", cached ? to_text(*cached) : "measure"));
-  if (told != "measure") return costs_from_text(told);
+  RW_ASSIGN_OR_RETURN(const std::string agreed, place.agree("costs-known", cached ? to_text(*cached) : "measure"));
+  if (agreed != "measure") return costs_from_text(agreed);
   RW_ASSIGN_OR_RETURN(const Costs measured, measure(group, patience));
   RW_ASSIGN_OR_RETURN(const std::string text, place.agree("costs", to_text(measured)));
   RW_ASSIGN_OR_RETURN(const Costs costs, costs_from_text(text));
@@ -102,7 +102,7 @@ Result<Costs> costs_from_text(const std::string& text) {
   Costs c;
   if (!(in >> between >> within >> overhead >> c.rate_between.bytes_per_s >> c.rate_within.bytes_per_s >>
         c.reduction.bytes_per_s))
-    return Status(Code::remote, Scope::engine, "what messages cost: found '" + text + "', expected six numbers");
+    return Status(Code::remote, Scope::engine, "the costs of messages: found '" + text + "', expected six numbers");
   c.latency_between = Nanos(between);
   c.latency_within = Nanos(within);
   c.step_overhead = Nanos(overhead);

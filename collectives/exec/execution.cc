@@ -36,7 +36,7 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, con
     } else {
       state.in = &peers.from(flow.peer, sending.channel);
     }
-    state.turns().join(this);
+    state.queue().join(this);
   }
   for (std::uint32_t i = 0; i < waits_for_.size(); ++i)
     if (waits_for_[i] == 0) became_ready(i);
@@ -137,14 +137,14 @@ Status Execution::post(FlowState& flow, bool& moved) {
   const std::vector<std::uint32_t>& steps = flow.flow->steps;
   if (flow.next == steps.size() || flow.stream() == nullptr) return {};
   if (expedited_ && flow.out != nullptr) flow.out->stream->expedite(number_);  // also before this operation's turn
-  if (!flow.turns().has(this)) return {};
+  if (!flow.queue().has(this)) return {};
   while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
     RW_ASSIGN_OR_RETURN(Request* const request, post_step(flow, plan_->step(steps[flow.next])));
     if (request == nullptr) return {};
     flow.posted.push_back({request, steps[flow.next++]});
     moved = true;
   }
-  if (flow.next == steps.size()) flow.turns().leave();
+  if (flow.next == steps.size()) flow.queue().leave();
   return {};
 }
 

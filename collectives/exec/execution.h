@@ -70,7 +70,7 @@ class Execution {
     Stream* stream() const {
       return out ? static_cast<Stream*>(out->stream.get()) : static_cast<Stream*>(in->stream.get());
     }
-    StreamQueue& turns() const { return out ? out->turns : in->turns; }
+    StreamQueue& queue() const { return out ? out->queue : in->queue; }
   };
 
   Status check_due(const Step& step, const Progress& arrived) const;

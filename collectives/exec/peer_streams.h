@@ -24,23 +24,23 @@ namespace railweave::collectives {
 // message on the stream.
 class StreamQueue {
  public:
-  void join(const void* operation) { line_.push_back(operation); }
-  bool has(const void* operation) const { return !line_.empty() && line_.front() == operation; }
+  void join(const void* operation) { operations_.push_back(operation); }
+  bool has(const void* operation) const { return !operations_.empty() && operations_.front() == operation; }
   // REQUIRES: has(operation).
-  void leave() { line_.pop_front(); }
+  void leave() { operations_.pop_front(); }
 
  private:
-  std::deque<const void*> line_;
+  std::deque<const void*> operations_;  // in issue order; the first may post
 };
 
 struct Outgoing {
   std::unique_ptr<SendStream> stream;  // null until connected
-  StreamQueue turns;
+  StreamQueue queue;
 };
 
 struct Incoming {
   std::unique_ptr<RecvStream> stream;  // null until the peer's hello came
-  StreamQueue turns;
+  StreamQueue queue;
   Status gone;  // not ok: no more messages come, and why; Code::left: the peer left in an orderly way
 };
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "collectives/exec/service_thread.h"
+#include "base/service_thread.h"
 
 namespace railweave::collectives {
 namespace {
@@ -187,10 +187,10 @@ bool Runner::drive_until(const std::function<bool()>& over, TimePoint deadline) 
   const Waiter counted = count_waiter();
   Patience patience;
   bool done = false;
-  for (int turns = 1; !done; ++turns) {
+  for (int passes = 1; !done; ++passes) {
     const Pass p = pass(true);
     done = over();
-    if (done || (turns % 16 == 0 && now() >= deadline)) break;
+    if (done || (passes % 16 == 0 && now() >= deadline)) break;
     p == Pass::moved ? patience.moved() : patience.idle();
   }
   return done;

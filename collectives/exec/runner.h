@@ -121,7 +121,11 @@ class Runner {
   };
 
   Runner() : bell_(std::make_shared<Bell>()) {}
-  enum class Pass { moved, idle, elsewhere };
+  enum class Pass {
+    moved,      // something moved
+    idle,       // nothing moved
+    elsewhere,  // no pass was made: another thread drives
+  };
   struct Known;
   static Known& known();
   // `waits`: the calling thread is counted in Bell::waiters. `*may_rest`: lowered after a pass that moved nothing.

@@ -74,11 +74,10 @@ Status check(Call& call) {
     std::size_t bytes = 0, all = 0;
     for (const std::size_t count : *each)
       if (__builtin_mul_overflow(count, p.element_bytes, &bytes) || __builtin_add_overflow(all, bytes, &all))
-        return refused(call,
-                       fmt::format("{} elements of {} bytes are more than memory can have", count, p.element_bytes));
+        return refused(call, fmt::format("{} elements of {} bytes exceed the address space", count, p.element_bytes));
   }
   if (reduces(p.operation) && !supports(call.how.type, call.how.reduction))
-    return refused(call, fmt::format("no {} of {}", name(call.how.reduction), name(call.how.type)));
+    return refused(call, fmt::format("{} of {} is not supported", name(call.how.reduction), name(call.how.type)));
   const std::size_t in = call.input_bytes(), out = call.output_bytes();
   if (in > 0 && call.input == nullptr) return refused(call, fmt::format("no input where {} bytes are due", in));
   if (out > 0 && call.output == nullptr) return refused(call, fmt::format("no output where {} bytes are due", out));
@@ -88,7 +87,8 @@ Status check(Call& call) {
   const std::less<const std::byte*> before;
   const bool apart = in == 0 || out == 0 || !before(input, output + out) || !before(output, input + in);
   if (!apart && !p.in_place)
-    return refused(call, fmt::format("input {} of {} bytes overlaps output {} of {} bytes, and not in place",
+    return refused(call, fmt::format("input {} of {} bytes overlaps output {} of {} bytes, and the operation is not "
+                                     "in place",
                                      call.input, in, call.output, out));
   return {};
 }

@@ -18,14 +18,14 @@ std::string compare(const Rendezvous& place, const ProgressReport& own) {
   place.publish_progress(text);
   for (std::size_t i = 0; i < std::min(own.awaited.size(), kAskedMost); ++i) {
     const int other = own.awaited[i];
-    const std::string told = place.progress_of(other);
+    const std::string report = place.progress_of(other);
     std::array<Fingerprint, kPriorities> theirs{};
-    if (told.size() != sizeof theirs) continue;
-    std::memcpy(theirs.data(), told.data(), told.size());
-    for (std::size_t c = 0; c < theirs.size(); ++c) {
-      if (theirs[c] == 0 || own.doing[c] == 0 || theirs[c] == own.doing[c]) continue;
-      if (number_of(theirs[c]) != number_of(own.doing[c])) continue;  // the rank may only be behind
-      return mismatch(other, own.rank, difference(theirs[c], own.doing[c]));
+    if (report.size() != sizeof theirs) continue;
+    std::memcpy(theirs.data(), report.data(), report.size());
+    for (std::size_t p = 0; p < theirs.size(); ++p) {
+      if (theirs[p] == 0 || own.doing[p] == 0 || theirs[p] == own.doing[p]) continue;
+      if (number_of(theirs[p]) != number_of(own.doing[p])) continue;  // the rank may only be behind
+      return mismatch(other, own.rank, difference(theirs[p], own.doing[p]));
     }
   }
   return "";

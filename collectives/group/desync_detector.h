@@ -15,7 +15,7 @@ namespace railweave::collectives {
 
 struct ProgressReport {
   int rank = 0;
-  std::array<Fingerprint, kPriorities> doing{};  // the oldest unfinished operation of each class; 0: none
+  std::array<Fingerprint, kPriorities> doing{};  // the oldest unfinished operation of each priority; 0: none
   std::vector<int> awaited;                      // ranks for which these operations wait
 };
 

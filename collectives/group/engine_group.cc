@@ -32,20 +32,20 @@ void EngineGroup::join(std::unique_ptr<PeerStreams> peers, Planner planner) {
   peers_ = std::move(peers);
   planner_ = std::make_unique<Planner>(std::move(planner));
   messages_ =
-      std::make_unique<Messages>(*peers_, options_.size, kPriorities * kChannelsPerClass,
+      std::make_unique<Messages>(*peers_, options_.size, kPriorities * kChannelsPerPriority,
                                  [this](OperationWork& work, Status status, int source, std::size_t bytes)
                                      RW_REQUIRES(runner_->mutex()) { finish(work, std::move(status), source, bytes); });
   origin_ = std::make_shared<WorkOrigin>(WorkOrigin{runner_, weak_from_this(), nullptr, traced_name()});
   runner_->add(*this);
 }
 
-void EngineGroup::use_exchange(std::unique_ptr<ShmQueue> queue) {
+void EngineGroup::use_shm_exchange(std::unique_ptr<ShmQueue> queue) {
   if (!queue) return;
   const MutexLock held(runner_->mutex());  // passes read shm_queue_
   const MutexLock submissions(submissions_mutex_);
   queue->count_from(issued_[int(Priority::normal)]);
   shm_queue_ = std::move(queue);
-  exchange_origin_ = std::make_shared<WorkOrigin>(WorkOrigin{runner_, weak_from_this(), shm_queue_, traced_name()});
+  shm_exchange_origin_ = std::make_shared<WorkOrigin>(WorkOrigin{runner_, weak_from_this(), shm_queue_, traced_name()});
 }
 
 void EngineGroup::plan_by(Planner planner) {
@@ -63,7 +63,7 @@ WorkPtr EngineGroup::submit(Call call) {
   }
   const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
   if (shm_queue_ && shm_queue_->takes(call)) {
-    auto work = std::make_shared<OperationWork>(exchange_origin_);
+    auto work = std::make_shared<OperationWork>(shm_exchange_origin_);
     if (shm_queue_->add(work, call)) {
       runner_->submitted(promptly);
       return work;
@@ -76,9 +76,9 @@ WorkPtr EngineGroup::submit(Call call) {
   if (!one_host_ && call.wants_short_chunks()) call.problem.chunk_bytes = kEagerLimitMaxBytes;
   {
     const MutexLock lock(submissions_mutex_);
-    const bool counted_by_line = shm_queue_ && call.hints.priority == Priority::normal;
+    const bool counted_by_shm_queue = shm_queue_ && call.hints.priority == Priority::normal;
     const std::uint64_t number =
-        counted_by_line ? shm_queue_->publish_issued(call) : issued_[int(call.hints.priority)]++;
+        counted_by_shm_queue ? shm_queue_->publish_issued(call) : issued_[int(call.hints.priority)]++;
     if (trace::on()) work->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
     const std::size_t bytes = call.agreed_bytes();
     const std::uint64_t at =
@@ -274,15 +274,15 @@ void EngineGroup::take_up(Submitted submitted) {
   held_.push_back(std::move(submitted));
 }
 
-// Starts calls in issue order within a class, small ones too. The calls of a class share channels, so they must begin
-// in the same order on every rank.
+// Starts calls in issue order within a priority, small ones too. The calls of a priority share channels, so they must
+// begin in the same order on every rank.
 bool EngineGroup::start_what_is_live(Status& failed) {
   bool started = false;
   std::array<bool, kPriorities> waits{};
   for (auto next = held_.begin(); failed.ok() && next != held_.end();) {
-    bool& line_waits = waits[std::size_t(next->call.hints.priority)];
-    line_waits = line_waits || !scheduler_->live(next->id);
-    if (line_waits) {
+    bool& priority_waits = waits[std::size_t(next->call.hints.priority)];
+    priority_waits = priority_waits || !scheduler_->live(next->id);
+    if (priority_waits) {
       ++next;
       continue;
     }
@@ -301,7 +301,7 @@ Status EngineGroup::start(Submitted submitted) {
   // hide.
   const bool in_order = call.hints.priority == Priority::urgent && plan->at_once();
   const int channel =
-      int(call.hints.priority) * kChannelsPerClass + (in_order ? 0 : int(submitted.number % kChannelsPerClass));
+      int(call.hints.priority) * kChannelsPerPriority + (in_order ? 0 : int(submitted.number % kChannelsPerPriority));
   const std::size_t scratch_bytes = plan->schedule().scratch_bytes;
   Scratch::Block scratch = scratch_.take(scratch_bytes);
   if (scratch_bytes > 0 && !scratch.memory) {

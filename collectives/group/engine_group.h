@@ -42,9 +42,9 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   // Replaces the planner, from the next operation on. REQUIRES: every rank calls this between the same two operations.
   void plan_by(Planner planner);
   bool is_of_one_host() const { return one_host_; }
-  // Runs the operations that `queue` takes on the exchange, from the next operation on; null: none. REQUIRES: as
+  // Runs the operations that `queue` takes on the shm exchange, from the next operation on; null: none. REQUIRES: as
   // plan_by(), and no call from another thread meanwhile.
-  void use_exchange(std::unique_ptr<ShmQueue> queue);
+  void use_shm_exchange(std::unique_ptr<ShmQueue> queue);
 
   int rank() const override { return options_.rank; }
   int size() const override { return options_.size; }
@@ -77,7 +77,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   }
 
  private:
-  static constexpr int kChannelsPerClass = 2;            // so many operations of a class can overtake each other
+  static constexpr int kChannelsPerPriority = 2;         // so many operations of a priority can overtake each other
   static constexpr std::size_t kPromptBytes = 64 * KiB;  // from here on the runner's thread is woken at once
   static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // store queries while operations stand still
   // standing still for so long, the ranks compare their operations (desync_detector.h); again after twice as long
@@ -87,7 +87,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   struct Submitted {
     std::shared_ptr<OperationWork> work;
     Call call;
-    std::uint64_t number = 0;             // of the call, among the group's calls of its class, in issue order
+    std::uint64_t number = 0;             // of the call, among the group's calls of its priority, in issue order
     Message message;                      // of send and recv
     bool is_message = false;              // true: `message` is set; false: `call`
     Scheduler::Id id = 0;                 // of a call, once taken up
@@ -123,8 +123,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status start(Submitted submitted) RW_REQUIRES(runner_->mutex());
   bool run(Status& failed) RW_REQUIRES(runner_->mutex());
   Status check_losses(bool moved) RW_REQUIRES(runner_->mutex());
-  Status check_exchange(TimePoint t) RW_REQUIRES(runner_->mutex());
-  ProgressReport desync() const RW_REQUIRES(runner_->mutex());
+  Status check_shm_exchange(TimePoint t) RW_REQUIRES(runner_->mutex());
+  ProgressReport progress_report() const RW_REQUIRES(runner_->mutex());
   // Begins to end the group: the first error counts. end() follows once the other ranks have been notified.
   void fail(Status why) RW_REQUIRES(runner_->mutex());
   bool end_if_announced() RW_REQUIRES(runner_->mutex());
@@ -144,12 +144,12 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   const bool may_learn_;            // `auto` may learn; the same on every rank
 
   // These three are constant once create() has returned.
-  std::shared_ptr<const WorkOrigin> origin_, exchange_origin_;  // exchange_origin_: of operations on the exchange
-  std::shared_ptr<ShmQueue> shm_queue_;                         // null: no exchange
+  std::shared_ptr<const WorkOrigin> origin_, shm_exchange_origin_;  // the second: of operations on the shm exchange
+  std::shared_ptr<ShmQueue> shm_queue_;                             // null: no shm exchange
 
   Mutex submissions_mutex_;
   std::deque<Submitted> submissions_ RW_GUARDED_BY(submissions_mutex_);
-  // next number of a call, by class; for class normal shm_queue_ counts instead, if set
+  // next number of a call, by priority; for priority normal shm_queue_ counts instead, if set
   std::uint64_t issued_[kPriorities] RW_GUARDED_BY(submissions_mutex_) = {};
   std::shared_ptr<Learning> learning_ RW_GUARDED_BY(submissions_mutex_);  // null: the group does not learn
   // agreements under way, each with its all_reduce
@@ -161,7 +161,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::unique_ptr<Planner> planner_ RW_GUARDED_BY(runner_->mutex());
   const std::shared_ptr<Scheduling> scheduling_;
   Scheduler* const scheduler_ RW_PT_GUARDED_BY(runner_->mutex());  // scheduling_'s
-  const Scheduler::QueueId first_queue_;                           // of kPriorities queues, by class
+  const Scheduler::QueueId first_queue_;                           // of kPriorities queues, by priority
   // the latest change of `auto`; none: `auto` has changed nothing yet
   std::optional<Change> change_ RW_GUARDED_BY(runner_->mutex());
   // true: the calls left in submissions_ wait until the ranks have agreed on a change
@@ -178,7 +178,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};        // begin of standing still
   Nanos compare_after_ RW_GUARDED_BY(runner_->mutex()) = kStandMost;  // standing still for so long
   bool published_progress_ RW_GUARDED_BY(runner_->mutex()) = false;   // the store has this rank's progress report
-  // begin of standing still, or the last check of the exchange
+  // begin of standing still, or the last check of the shm exchange
   TimePoint exchange_quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
   std::uint64_t ended_on_exchange_ RW_GUARDED_BY(runner_->mutex()) = 0;     // shm_queue_'s ended(), at the last pass
   std::shared_future<std::string> answer_ RW_GUARDED_BY(runner_->mutex());  // of the store: the failure reported first

@@ -120,7 +120,8 @@ namespace {
 Status check_message(const Message& m, const char* what, int ranks) {
   const bool anyone = !m.sends && m.peer == kAnySource;
   if (!anyone && (m.peer < 0 || m.peer >= ranks))
-    return Status(Code::invalid_argument, Scope::request, fmt::format("{}: rank {} of {}", what, m.peer, ranks));
+    return Status(Code::invalid_argument, Scope::request,
+                  fmt::format("{}: rank {}, expected 0 to {}", what, m.peer, ranks - 1));
   if (m.bytes > 0 && (m.sends ? m.source : m.target) == nullptr)
     return Status(Code::invalid_argument, Scope::request, fmt::format("{}: no memory for {} bytes", what, m.bytes));
   return {};

@@ -40,7 +40,7 @@ std::shared_future<std::string> EngineGroup::ask(std::function<std::string()> qu
     try {
       return question();
     } catch (const std::exception& e) {  // thrown by the application's Store: treated as an empty answer
-      RW_WARN(net, "the store: {}", e.what());
+      RW_WARN(net, "the store threw an exception: {}", e.what());
       return "";
     }
   });
@@ -68,7 +68,7 @@ Status EngineGroup::check_losses(bool moved) {
     return {};
   }
   const TimePoint t = now();
-  if (shm_queue_) RW_TRY(check_exchange(t));
+  if (shm_queue_) RW_TRY(check_shm_exchange(t));
   if (quiet_since_ == TimePoint{}) quiet_since_ = standing_since_ = t;
   if (answer_.valid() || t - quiet_since_ < kAskEvery) return {};
   quiet_since_ = t;
@@ -78,14 +78,14 @@ Status EngineGroup::check_losses(bool moved) {
   }
   compare_after_ *= 2;
   published_progress_ = true;
-  answer_ = ask([place = place_, own = desync()] {
+  answer_ = ask([place = place_, own = progress_report()] {
     std::string said = place.first_failure();
     return said.empty() ? compare(place, own) : said;
   });
   return {};
 }
 
-ProgressReport EngineGroup::desync() const {
+ProgressReport EngineGroup::progress_report() const {
   ProgressReport own{.rank = options_.rank, .doing = {}, .awaited = {}};
   for (const Running& r : running_) {
     Fingerprint& oldest = own.doing[std::size_t(r.priority)];
@@ -100,7 +100,7 @@ ProgressReport EngineGroup::desync() const {
 // Returns an error if the exchange waits for a rank that is gone, or that runs another operation: such a rank posts
 // nothing. A rank that runs an operation on the exchange, which is due over streams, sends nothing. The store is not
 // queried, since the store may not answer.
-Status EngineGroup::check_exchange(TimePoint t) {
+Status EngineGroup::check_shm_exchange(TimePoint t) {
   if (exchange_quiet_since_ == TimePoint{}) exchange_quiet_since_ = t;
   if (t - exchange_quiet_since_ < kAskEvery) return {};
   exchange_quiet_since_ = t;
@@ -162,7 +162,7 @@ void EngineGroup::end(Status why) {
 
 void EngineGroup::abort(const std::string& why) {
   if (runner_->forked()) return;
-  std::shared_future<std::string> told;
+  std::shared_future<std::string> announced;
   {
     const MutexLock held(runner_->mutex());
     std::vector<int> awaited = shm_queue_ ? shm_queue_->awaited() : std::vector<int>();
@@ -171,9 +171,9 @@ void EngineGroup::abort(const std::string& why) {
         awaited.empty() ? "" : fmt::format(" (its oldest operation waits for rank {})", fmt::join(awaited, ", "));
     fail(Status(Code::cancelled, Scope::engine, fmt::format("rank {} gave up: {}{}", options_.rank, why, whom)));
     if (failing_.ok()) return;
-    told = answer_;
+    announced = answer_;
   }
-  told.wait_for(kAnnounceMost);
+  announced.wait_for(kAnnounceMost);
   std::vector<std::function<void()>> callbacks;
   {
     const MutexLock held(runner_->mutex());

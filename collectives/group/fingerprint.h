@@ -3,9 +3,9 @@
 //
 //   0 operation + 1 (4 bits) | 4 type (5) | 9 reduction (4) | 13 root (14) | 27 counts (17) | 44 number (20)
 //
-// Counts are hashed together with Hints::part. The number counts this rank's operations of one class, without messages.
-// The number distinguishes the due message from an earlier one that the receiver never took. A rank that leaves out an
-// operation is noticed if its next operation differs in kind or size.
+// Counts are hashed together with Hints::part. The number counts this rank's operations of one priority, without
+// messages. The number distinguishes the due message from an earlier one that the receiver never took. A rank that
+// leaves out an operation is noticed if its next operation differs in kind or size.
 // Threads: any; no state.
 #pragma once
 

@@ -29,21 +29,22 @@ constexpr std::string_view kKeeps = " keeps the store";
 Result<Met> meet(Rendezvous& place, int rank, const Handle& own) {
   RW_TRY(place.arrive());
   RW_ASSIGN_OR_RETURN(const HostProof proof, HostProof::offer());
-  RW_ASSIGN_OR_RETURN(
-      const std::vector<std::string> told,
-      place.exchange("rank", std::string(reinterpret_cast<const char*>(own.data()), own.size()) + proof.name()));
+  RW_ASSIGN_OR_RETURN(const std::vector<std::string> published,
+                      place.publish_and_collect(
+                          "rank", std::string(reinterpret_cast<const char*>(own.data()), own.size()) + proof.name()));
   Met all;
   int lowest = rank;
-  for (int r = 0; r < int(told.size()); ++r) {
-    const std::string& theirs = told[std::size_t(r)];
+  for (int r = 0; r < int(published.size()); ++r) {
+    const std::string& theirs = published[std::size_t(r)];
     if (theirs.size() < kHandleBytes)
       return Status(Code::remote, Scope::engine,
-                    fmt::format("rank {} told {} bytes, not {} and a name", r, theirs.size(), kHandleBytes));
+                    fmt::format("rank {} published {} bytes, expected at least {}", r, theirs.size(), kHandleBytes));
     std::memcpy(all.handles.emplace_back().data(), theirs.data(), kHandleBytes);
     if (r < lowest && HostProof::open(theirs.substr(kHandleBytes))) lowest = r;
   }
-  RW_ASSIGN_OR_RETURN(const std::vector<std::string> lowest_announced,
-                      place.exchange("host", fmt::format("{}{}", lowest, place.keeps_store() ? kKeeps : "")));
+  RW_ASSIGN_OR_RETURN(
+      const std::vector<std::string> lowest_announced,
+      place.publish_and_collect("host", fmt::format("{}{}", lowest, place.keeps_store() ? kKeeps : "")));
   std::vector<int> lowest_of;
   for (const std::string& text : lowest_announced) {
     const int r = int(lowest_of.size());
@@ -52,7 +53,7 @@ Result<Met> meet(Rendezvous& place, int rank, const Handle& own) {
     std::from_chars(text.data(), text.data() + text.size(), first);
     if (first < 0 || first > r)
       return Status(Code::remote, Scope::engine,
-                    fmt::format("rank {} told '{}', not the lowest rank of its host (0 to {})", r, text, r));
+                    fmt::format("rank {} published '{}', expected the lowest rank of its host (0 to {})", r, text, r));
   }
   all.host_of = number_hosts(lowest_of);
   return all;
@@ -75,8 +76,8 @@ Status come_together(std::shared_ptr<Engine> engine, Rendezvous& place, const Gr
   RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", own_choice.algorithms));
   RW_ASSIGN_OR_RETURN(const std::string schedule, place.agree("schedule", own_choice.schedule));
   RW_ASSIGN_OR_RETURN(const Policy policy, parse_policy(schedule));
-  // Where the scheduler has a window, large operations go by the scheduler, and not over the exchange in pieces.
-  const ShmPermit exchange{.shares_memory = engine->shares_memory(), .in_pieces = policy.window == Window()};
+  // Where the scheduler has a window, large operations go by the scheduler, and not over the shm exchange in pieces.
+  const ShmPermit permit{.shares_memory = engine->shares_memory(), .in_pieces = policy.window == Window()};
   // Ranks that share memory use no rails, so there is nothing to learn. Rank 0's engine decides for all ranks.
   const bool shares = engine->shares_memory() && std::ranges::all_of(all.host_of, [](int host) { return host == 0; });
   RW_ASSIGN_OR_RETURN(const std::string learns, place.agree("learns", shares ? "no" : "yes"));
@@ -95,8 +96,8 @@ Status come_together(std::shared_ptr<Engine> engine, Rendezvous& place, const Gr
   RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place, all.host_of));
   group->plan_by(Planner(costs, named));
   if (group->is_of_one_host()) {
-    RW_ASSIGN_OR_RETURN(auto queue, share_exchange(*group, place, exchange, options.timeout, named));
-    group->use_exchange(std::move(queue));
+    RW_ASSIGN_OR_RETURN(auto queue, share_shm_exchange(*group, place, permit, options.timeout, named));
+    group->use_shm_exchange(std::move(queue));
   }
   RW_TRY(group->barrier({})->wait(options.timeout));  // all ranks have read the store's keys
   place.tidy_up();
@@ -109,7 +110,8 @@ Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std
                                              const Options& options) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
     return Status(Code::invalid_argument, Scope::engine,
-                  fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));
+                  fmt::format("group '{}': rank {} and size {}, expected a rank from 0 to size - 1", options.name,
+                              options.rank, options.size));
   Rendezvous place(std::move(store), options);
   std::unique_ptr<Listener> listener;
   std::shared_ptr<EngineGroup> group;

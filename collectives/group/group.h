@@ -29,7 +29,7 @@ namespace railweave::collectives {
 
 // A caller's hints for an operation. The priority of an operation is the priority of its bytes in the sessions. For a
 // message the sender's priority counts, and the receiver's hints are ignored. Messages of up to 8 KiB travel with the
-// envelopes, which have class normal. Messages, and operations on an exchange, are not held by the scheduler
+// envelopes, which have priority normal. Messages, and operations on a shm exchange, are not held by the scheduler
 // (docs/internals/scheduler.md): they begin at once.
 struct Hints {
   Priority priority = Priority::normal;  // of an operation: the same on every rank, since it selects the channel
@@ -114,7 +114,7 @@ class Group {
 
   // Replaces the policy of RAILWEAVE_SCHEDULE from the next operation on: "off", "window:2", "window:64M" or "auto".
   // The policy holds for all groups of this engine; with "auto" each group that calls this function learns. Operations
-  // that a host's exchange takes stay on the exchange. REQUIRES: every rank of the group makes the same call, after the
+  // that a host's shm exchange takes stay there. REQUIRES: every rank of the group makes the same call, after the
   // same operation. Errors: invalid_config (nothing has changed); internal (forked child).
   virtual Status schedule_by(const std::string& policy) = 0;
 

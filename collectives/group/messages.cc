@@ -20,12 +20,12 @@ void Messages::end(OperationWork& work, Status status, int source, std::size_t b
 }
 
 void Messages::put(int to, const Envelope& envelope, const void* body, std::shared_ptr<OperationWork> ends) {
-  auto outbox = std::make_unique<Outbox>();
-  outbox->data.resize(sizeof envelope + (envelope.has_body ? envelope.bytes : 0));
-  std::memcpy(outbox->data.data(), &envelope, sizeof envelope);
-  if (envelope.has_body && envelope.bytes > 0) std::memcpy(outbox->data.data() + sizeof envelope, body, envelope.bytes);
-  outbox->ends = std::move(ends);
-  peers_[std::size_t(to)].outboxes[envelope.kind == Envelope::offer ? kOffers : kClears].push_back(std::move(outbox));
+  auto queued = std::make_unique<QueuedEnvelope>();
+  queued->data.resize(sizeof envelope + (envelope.has_body ? envelope.bytes : 0));
+  std::memcpy(queued->data.data(), &envelope, sizeof envelope);
+  if (envelope.has_body && envelope.bytes > 0) std::memcpy(queued->data.data() + sizeof envelope, body, envelope.bytes);
+  queued->ends = std::move(ends);
+  peers_[std::size_t(to)].envelopes[envelope.kind == Envelope::offer ? kOffers : kClears].push_back(std::move(queued));
   ++envelopes_;
 }
 
@@ -34,7 +34,7 @@ void Messages::add(std::shared_ptr<OperationWork> work, const Message& message) 
   if (!message.sends) {
     for (int r = 0; r < int(peers_.size()); ++r)
       if (message.peer == kAnySource || message.peer == r) listen_to(r, kOffers);
-    Parcel wanted{std::move(work), message, 0};
+    PendingMessage wanted{std::move(work), message, 0};
     if (!claim_old_offer(wanted)) wanted_.push_back(std::move(wanted));
     return;
   }
@@ -48,7 +48,7 @@ void Messages::add(std::shared_ptr<OperationWork> work, const Message& message) 
   if (offer.has_body) return put(message.peer, offer, message.source, std::move(work));
   listen_to(message.peer, kClears);
   put(message.peer, offer, nullptr, nullptr);
-  peer.offered.emplace(offer.id, Parcel{std::move(work), message, offer.id});
+  peer.offered.emplace(offer.id, PendingMessage{std::move(work), message, offer.id});
 }
 
 Result<bool> Messages::advance() {
@@ -68,14 +68,15 @@ Result<bool> Messages::advance() {
 }
 
 const Status* Messages::Peer::gone() const {
-  for (const Ear& ear : ears)
-    if (ear.in != nullptr && !ear.in->gone.ok()) return &ear.in->gone;
+  for (const InboundChannel& channel : inbound)
+    if (channel.in != nullptr && !channel.in->gone.ok()) return &channel.in->gone;
   return nullptr;
 }
 
 // Returns an error only if a receive or a send needs a peer that is gone.
 Status Messages::check_gone_peers() const {
-  const bool from_anyone = std::ranges::any_of(wanted_, [](const Parcel& p) { return p.message.peer == kAnySource; });
+  const bool from_anyone =
+      std::ranges::any_of(wanted_, [](const PendingMessage& p) { return p.message.peer == kAnySource; });
   bool somebody_left = false;
   int gone = -1;
   for (int r = 0; r < int(peers_.size()); ++r) {
@@ -94,12 +95,13 @@ Status Messages::check_gone_peers() const {
 }
 
 bool Messages::wants(int rank, const Peer& peer) const {
-  return !peer.offered.empty() || std::ranges::any_of(wanted_, [&](const Parcel& p) { return p.message.peer == rank; });
+  return !peer.offered.empty() ||
+         std::ranges::any_of(wanted_, [&](const PendingMessage& p) { return p.message.peer == rank; });
 }
 
 // Fails after kFullMost only: receives that follow may match the offers that are kept, and so make room.
 Status Messages::check_overfull(int rank, Peer& peer) {
-  const auto waits = [&](const Parcel& p) { return p.message.peer == rank; };
+  const auto waits = [&](const PendingMessage& p) { return p.message.peer == rank; };
   const auto wanted = peer.full() ? std::ranges::find_if(wanted_, waits) : wanted_.end();
   if (wanted == wanted_.end()) {
     peer.full_since = TimePoint{};
@@ -110,7 +112,7 @@ Status Messages::check_overfull(int rank, Peer& peer) {
   if (t - peer.full_since < kFullMost) return {};
   return Status(Code::exhausted, Scope::session,
                 fmt::format("rank {} sent {} messages that nobody receives ({} KiB; at most {} KiB and {} messages are "
-                            "kept), none of them with tag {}, which is waited for",
+                            "kept), none of them with tag {}, for which a receive waits",
                             rank, peer.offers.size(), peer.unclaimed_bytes / KiB, kUnclaimedBytesMax / KiB,
                             kUnclaimedMax, wanted->message.tag));
 }
@@ -124,23 +126,23 @@ Result<bool> Messages::write(int rank, Peer& peer) {
 }
 
 Result<bool> Messages::write(int rank, Peer& peer, Channel channel) {
-  auto& outboxes = peer.outboxes[channel];
-  if (outboxes.empty()) return false;
+  auto& envelopes = peer.envelopes[channel];
+  if (envelopes.empty()) return false;
   SendStream* stream = streams_.to(rank, first_channel_ + channel, Priority::normal).stream.get();
   if (stream == nullptr) return false;
   stream->expedite(0);
   bool moved = false;
-  for (auto& outbox : outboxes) {
-    if (outbox->request != nullptr) continue;
-    RW_ASSIGN_OR_RETURN(outbox->request, stream->post(outbox->data.data(), outbox->data.size()));
-    if (outbox->request == nullptr) break;
+  for (auto& envelope : envelopes) {
+    if (envelope->request != nullptr) continue;
+    RW_ASSIGN_OR_RETURN(envelope->request, stream->post(envelope->data.data(), envelope->data.size()));
+    if (envelope->request == nullptr) break;
     moved = true;
   }
-  while (!outboxes.empty() && outboxes.front()->request != nullptr) {
-    RW_ASSIGN_OR_RETURN(const Progress progress, stream->test(outboxes.front()->request));
+  while (!envelopes.empty() && envelopes.front()->request != nullptr) {
+    RW_ASSIGN_OR_RETURN(const Progress progress, stream->test(envelopes.front()->request));
     if (!progress.done) break;
-    if (outboxes.front()->ends) end(*outboxes.front()->ends, {});
-    outboxes.pop_front();
+    if (envelopes.front()->ends) end(*envelopes.front()->ends, {});
+    envelopes.pop_front();
     --envelopes_;
     moved = true;
   }
@@ -148,7 +150,7 @@ Result<bool> Messages::write(int rank, Peer& peer, Channel channel) {
 }
 
 void Messages::listen_to(int rank, Channel channel) {
-  Incoming*& in = peers_[std::size_t(rank)].ears[channel].in;
+  Incoming*& in = peers_[std::size_t(rank)].inbound[channel].in;
   if (in == nullptr) in = &streams_.from(rank, first_channel_ + channel);
 }
 
@@ -159,24 +161,24 @@ Result<bool> Messages::listen(int rank, Peer& peer) {
 }
 
 Result<bool> Messages::listen(int rank, Peer& peer, Channel channel) {
-  Ear& ear = peer.ears[channel];
-  if (ear.in == nullptr || !ear.in->gone.ok() || !ear.in->stream) return false;
-  RecvStream& stream = *ear.in->stream;
+  InboundChannel& inbound = peer.inbound[channel];
+  if (inbound.in == nullptr || !inbound.in->gone.ok() || !inbound.in->stream) return false;
+  RecvStream& stream = *inbound.in->stream;
   bool moved = false;
   while (channel != kOffers || !peer.full()) {
-    if (ear.request == nullptr) {
-      ear.inbox.resize(sizeof(Envelope) + (channel == kOffers ? kInlineMax : 0));
-      auto posted = stream.post(ear.inbox.data(), ear.inbox.size());
-      if (!posted.ok()) return ear.in->gone = posted.status(), moved;
-      ear.request = *posted;
-      if (ear.request == nullptr) return moved;
+    if (inbound.request == nullptr) {
+      inbound.inbox.resize(sizeof(Envelope) + (channel == kOffers ? kInlineMax : 0));
+      auto posted = stream.post(inbound.inbox.data(), inbound.inbox.size());
+      if (!posted.ok()) return inbound.in->gone = posted.status(), moved;
+      inbound.request = *posted;
+      if (inbound.request == nullptr) return moved;
     }
-    auto tested = stream.test(ear.request);
-    if (!tested.ok()) return ear.in->gone = tested.status(), moved;
+    auto tested = stream.test(inbound.request);
+    if (!tested.ok()) return inbound.in->gone = tested.status(), moved;
     const Progress progress = *tested;
     if (!progress.done) return moved;
-    ear.request = nullptr;
-    RW_TRY(on_envelope(rank, peer, channel, std::span(ear.inbox).first(progress.bytes)));
+    inbound.request = nullptr;
+    RW_TRY(on_envelope(rank, peer, channel, std::span(inbound.inbox).first(progress.bytes)));
     moved = true;
   }
   return moved;
@@ -197,7 +199,7 @@ Status Messages::on_envelope(int rank, Peer& peer, Channel channel, std::span<co
     return malformed("length of its body", body.size(), std::to_string(envelope.bytes));
   if (channel == kClears) return on_clear(peer, envelope);
   if (envelope.priority >= std::uint32_t(kPriorities))
-    return malformed("class", envelope.priority, fmt::format("less than {}", kPriorities));
+    return malformed("priority", envelope.priority, fmt::format("less than {}", kPriorities));
   on_offer(rank, peer, {envelope, {body.begin(), body.end()}});
   return {};
 }
@@ -206,19 +208,19 @@ Status Messages::on_clear(Peer& peer, const Envelope& envelope) {
   const auto sent = peer.offered.find(envelope.id);
   if (sent == peer.offered.end())
     return Status(Code::remote, Scope::session,
-                  fmt::format("message {} is asked for, which is not one of the {} that are offered", envelope.id,
-                              peer.offered.size()));
-  Parcel parcel = std::move(sent->second);
+                  fmt::format("malformed envelope: clear of offer {}, expected one of the {} offers without a clear",
+                              envelope.id, peer.offered.size()));
+  PendingMessage send = std::move(sent->second);
   peer.offered.erase(sent);
   if (envelope.bytes == 0) {  // too long for the receive, which fails there; the send is over
-    end(*parcel.work, {});
+    end(*send.work, {});
     return {};
   }
-  const auto priority = std::size_t(parcel.message.priority);
+  const auto priority = std::size_t(send.message.priority);
   std::deque<Body>& bodies = peer.bodies_out[priority];
   // orders must grow along a stream (SendStream::expedite())
-  if (!bodies.empty()) parcel.message.order = std::max(parcel.message.order, bodies.back().message.order);
-  bodies.push_back({std::move(parcel.work), parcel.message, parcel.message.bytes, nullptr});
+  if (!bodies.empty()) send.message.order = std::max(send.message.order, bodies.back().message.order);
+  bodies.push_back({std::move(send.work), send.message, send.message.bytes, nullptr});
   return {};
 }
 
@@ -226,19 +228,19 @@ Status Messages::on_clear(Peer& peer, const Envelope& envelope) {
 // A kept offer matches no waiting receive, and a waiting receive matches no kept offer.
 
 void Messages::on_offer(int rank, Peer& peer, Offer offer) {
-  const auto wanted = std::ranges::find_if(wanted_, [&](const Parcel& p) {
+  const auto wanted = std::ranges::find_if(wanted_, [&](const PendingMessage& p) {
     return p.message.tag == offer.envelope.tag && (p.message.peer == rank || p.message.peer == kAnySource);
   });
   if (wanted != wanted_.end()) {
-    Parcel parcel = std::move(*wanted);
+    PendingMessage receive = std::move(*wanted);
     wanted_.erase(wanted);
-    return claim(rank, peer, offer, parcel);
+    return claim(rank, peer, offer, receive);
   }
   peer.unclaimed_bytes += offer.held_bytes();
   peer.offers.push_back(std::move(offer));
 }
 
-bool Messages::claim_old_offer(Parcel& wanted) {
+bool Messages::claim_old_offer(PendingMessage& wanted) {
   for (int r = 0; r < int(peers_.size()); ++r) {
     if (wanted.message.peer != kAnySource && wanted.message.peer != r) continue;
     Peer& peer = peers_[std::size_t(r)];
@@ -254,7 +256,7 @@ bool Messages::claim_old_offer(Parcel& wanted) {
   return false;
 }
 
-void Messages::claim(int rank, Peer& peer, const Offer& offer, Parcel& wanted) {
+void Messages::claim(int rank, Peer& peer, const Offer& offer, PendingMessage& wanted) {
   const Envelope& envelope = offer.envelope;
   const bool fits = envelope.bytes <= wanted.message.bytes;
   if (!envelope.has_body)
@@ -321,13 +323,13 @@ Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
 
 std::vector<std::shared_ptr<OperationWork>> Messages::abandon() {
   std::vector<std::shared_ptr<OperationWork>> left;
-  for (Parcel& p : wanted_) left.push_back(std::move(p.work));
+  for (PendingMessage& p : wanted_) left.push_back(std::move(p.work));
   for (Peer& peer : peers_) {
-    for (auto& outbox : peer.outboxes[kOffers])
-      if (outbox->ends) left.push_back(std::move(outbox->ends));
-    for (auto& [id, parcel] : peer.offered) left.push_back(std::move(parcel.work));
-    for (auto* classes : {&peer.bodies_out, &peer.bodies_in})
-      for (auto& bodies : *classes)
+    for (auto& envelope : peer.envelopes[kOffers])
+      if (envelope->ends) left.push_back(std::move(envelope->ends));
+    for (auto& [id, send] : peer.offered) left.push_back(std::move(send.work));
+    for (auto* by_priority : {&peer.bodies_out, &peer.bodies_in})
+      for (auto& bodies : *by_priority)
         for (Body& b : bodies) left.push_back(std::move(b.work));
   }
   unfinished_ = envelopes_ = 0;

@@ -22,7 +22,7 @@ namespace railweave::collectives {
 struct WorkOrigin {
   std::shared_ptr<Runner> runner;
   std::weak_ptr<Group> group;
-  std::shared_ptr<ShmQueue> queue;  // of operations on an exchange; else null
+  std::shared_ptr<ShmQueue> queue;  // of operations on a shm exchange; else null
   std::string group_name;           // in traces
 };
 

@@ -1,3 +1,4 @@
+// Products of operands.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collectives/kernels/products.cc"
 #include "hwy/foreach_target.h"

@@ -13,8 +13,8 @@ class RW_CAPABILITY("mutex") FairMutex {
  public:
   void lock() RW_ACQUIRE() {
     MutexLock inner(inner_);
-    const std::uint64_t ticket = next_++;
-    handed_on_.wait(inner_, [&]() RW_REQUIRES(inner_) { return serving_ == ticket; });
+    const std::uint64_t turn = next_++;
+    handed_on_.wait(inner_, [&]() RW_REQUIRES(inner_) { return serving_ == turn; });
   }
   // Returns false if the mutex is held or another thread waits for it.
   bool try_lock() RW_TRY_ACQUIRE(true) {

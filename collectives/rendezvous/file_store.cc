@@ -1,3 +1,4 @@
+// A Store in a folder that all ranks see: one file per key.
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -73,7 +74,7 @@ class FileStore final : public Store {
   Status claim(const std::string& key) override {
     if (origin_.in_child())
       return Status(Code::internal, Scope::engine,
-                    fmt::format("this process was forked: '{}' in {} is its parent's to claim", key, folder_));
+                    fmt::format("this process was forked: only the parent can claim '{}' in {}", key, folder_));
     const MutexLock lock(mutex_);
     if (const auto held = claims_->find(key); held != claims_->end()) return ++held->second.times, Status();
     const std::string path = claim_path(key);

@@ -1,7 +1,5 @@
 #include "collectives/rendezvous/host_proof.h"
 
-#include <fmt/core.h>
-
 #include <cerrno>
 #include <map>
 
@@ -17,8 +15,7 @@ constexpr std::string_view kPrefix = "railweave-rank-";
 }  // namespace
 
 Result<HostProof> HostProof::offer() {
-  std::string name(kPrefix);
-  for (const auto byte : random_id()) name += fmt::format("{:02x}", byte);
+  std::string name = std::string(kPrefix) + hex(random_id());
   RW_ASSIGN_OR_RETURN(OwnedFd fd, listen_abstract(name));
   return HostProof(std::move(name), std::move(fd));
 }

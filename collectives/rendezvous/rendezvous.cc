@@ -15,7 +15,7 @@ namespace railweave::collectives {
 namespace {
 
 constexpr Nanos kRound = std::chrono::milliseconds(250);  // between two polls for an abort reason
-constexpr Nanos kSeeOffMost = std::chrono::seconds(2), kSeeOffPause = std::chrono::milliseconds(10);
+constexpr Nanos kDepartureMost = std::chrono::seconds(2), kDeparturePoll = std::chrono::milliseconds(10);
 
 std::string listed(const std::vector<int>& ranks) {
   constexpr std::size_t kShown = 8;
@@ -24,51 +24,51 @@ std::string listed(const std::vector<int>& ranks) {
   return ranks.size() > kShown ? text + fmt::format(" and {} more", ranks.size() - kShown) : text;
 }
 
+constexpr const char* kAbortReason = "abort_reason";  // key for ranks that know no epoch yet
+constexpr const char* kFailure = "failure";           // key for ranks that know the epoch
+
 constexpr std::size_t kIdChars = 32;
 
-// The value of NAME/verdict, an abort reason: an id of 32 characters that tells it from earlier ones, one character for
-// the error code, the message.
+// The value of NAME/abort_reason: an id of kIdChars characters that differs from those of earlier abort reasons, one
+// character for the error code, the message.
 char kind_of(const Status& why) { return why.code() == Code::timed_out ? 't' : why.code() == Code::remote ? 'r' : 'e'; }
 
-Status decode_verdict(const std::string& told) {
-  const char kind = told[kIdChars];
+Status decode_abort_reason(const std::string& value) {
+  const char kind = value[kIdChars];
   const Code code = kind == 't' ? Code::timed_out : kind == 'r' ? Code::remote : Code::exhausted;
-  return Status(code, code == Code::remote ? Scope::session : Scope::engine, told.substr(kIdChars + 1));
+  return Status(code, code == Code::remote ? Scope::session : Scope::engine, value.substr(kIdChars + 1));
 }
 
-std::string drawn_id() {
-  std::string drawn;
-  for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
-  return drawn;
-}
+std::string drawn_id() { return hex(random_id()); }
 
 }  // namespace
 
 Status Rendezvous::arrive() {
-  if (auto before = store_->get(key("verdict"), Nanos(0)); before.ok()) old_abort_reason_ = before->substr(0, kIdChars);
-  const std::string seat_key = key(fmt::format("seat/{}", options_.rank));
-  const Status seat = store_->claim(seat_key);
-  if (seat.ok()) claim_ = std::make_shared<const RankClaim>(store_, seat_key);
-  if (seat.code() != Code::exhausted) return seat;
+  if (auto before = store_->get(key(kAbortReason), Nanos(0)); before.ok())
+    old_abort_reason_ = before->substr(0, kIdChars);
+  const std::string claim_key = key(fmt::format("claim/{}", options_.rank));
+  const Status claimed = store_->claim(claim_key);
+  if (claimed.ok()) claim_ = std::make_shared<const RankClaim>(store_, claim_key);
+  if (claimed.code() != Code::exhausted) return claimed;
   const Status twice(
       Code::exhausted, Scope::engine,
-      fmt::format("group '{}': rank {} is there already, of another job that meets at the same place? ({})",
-                  options_.name, options_.rank, seat.message()));
+      fmt::format("group '{}': rank {} is there already; another job may meet at the same store under this name ({})",
+                  options_.name, options_.rank, claimed.message()));
   record_abort(twice, drawn_id());
   return twice;
 }
 
 void Rendezvous::record_abort(const Status& why, const std::string& id) {
-  (void)store_->publish(key("verdict"), id + kind_of(why) + why.message());
+  (void)store_->publish(key(kAbortReason), id + kind_of(why) + why.message());
 }
 
 Status Rendezvous::abort_reason() const {
-  auto told = store_->get(key("verdict"), Nanos(0));
-  if (!told.ok() || told->size() <= kIdChars || told->substr(0, kIdChars) == old_abort_reason_) return {};
-  return decode_verdict(*told);
+  auto value = store_->get(key(kAbortReason), Nanos(0));
+  if (!value.ok() || value->size() <= kIdChars || value->substr(0, kIdChars) == old_abort_reason_) return {};
+  return decode_abort_reason(*value);
 }
 
-Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, const std::string& own) {
+Result<std::vector<std::string>> Rendezvous::publish_and_collect(const std::string& what, const std::string& own) {
   const TimePoint give_up = deadline_after(options_.timeout);
   const auto key_of = [&](int rank) { return key(fmt::format("{}/{}", what, rank)); };
   published_.push_back(key_of(options_.rank));
@@ -99,7 +99,7 @@ Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, c
     RW_TRY(failed);
     if (last) break;
   }
-  const std::string lack = came_ ? fmt::format("came, but told nothing of '{}'", what) : "did not come";
+  const std::string lack = came_ ? fmt::format("came, but did not publish '{}'", what) : "did not come";
   const Status late(Code::timed_out, Scope::engine,
                     fmt::format("group '{}' of {} ranks: rank {} {} within {:g} s", options_.name, options_.size,
                                 listed(missing), lack, double(options_.timeout.count()) / 1e9));
@@ -108,27 +108,26 @@ Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, c
 }
 
 // Parses what rank r published, "SIZE VALUE", into `value`. Errors: exhausted, SIZE is another group size.
-Status Rendezvous::take(int r, const std::string& told, std::string& value) const {
-  const std::size_t size_end = told.find(' ');
-  const std::string size = told.substr(0, size_end);
+Status Rendezvous::take(int r, const std::string& published, std::string& value) const {
+  const std::size_t size_end = published.find(' ');
+  const std::string size = published.substr(0, size_end);
   if (size == std::to_string(options_.size)) {
-    value = told.substr(size_end + 1);
+    value = published.substr(size_end + 1);
     return {};
   }
   return Status(
       Code::exhausted, Scope::engine,
       fmt::format(
-          "group '{}': rank {} came to a group of {} ranks (or a job that was killed left that here), rank {} to one "
-          "of {}",
+          "group '{}': rank {} has group size {}, rank {} has {} (a job that was killed may have left a stale key)",
           options_.name, r, size, options_.rank, options_.size));
 }
 
 Status Rendezvous::begin() {
   if (options_.rank == 0) {  // no rank of this group knows its epoch yet: both keys are old
-    RW_TRY(store_->remove(key("lost")));
-    RW_TRY(store_->remove(key("verdict")));
+    RW_TRY(store_->remove(key(kFailure)));
+    RW_TRY(store_->remove(key(kAbortReason)));
   }
-  RW_ASSIGN_OR_RETURN(epoch_, agree("life", drawn_id()));
+  RW_ASSIGN_OR_RETURN(epoch_, agree("epoch", drawn_id()));
   return {};
 }
 
@@ -141,14 +140,14 @@ Result<std::string> Rendezvous::agree(const std::string& what, const std::string
   const TimePoint give_up = deadline_after(options_.timeout);
   for (;;) {
     const Nanos left = std::max<Nanos>(give_up - now(), Nanos(0));
-    auto told = store_->get(key(what), std::min(left, kRound));
-    if (told.ok()) return told;
+    auto published = store_->get(key(what), std::min(left, kRound));
+    if (published.ok()) return published;
     RW_TRY(given_up());  // rank 0 may have given up and removed its value
     RW_TRY(abort_reason());
-    if (told.status().code() == Code::timed_out && left > kRound) continue;
-    if (told.status().code() != Code::timed_out) return told;
+    if (published.status().code() == Code::timed_out && left > kRound) continue;
+    if (published.status().code() != Code::timed_out) return published;
     return Status(Code::timed_out, Scope::engine,
-                  fmt::format("group '{}': rank 0 told nothing of '{}' within {:g} s", options_.name, what,
+                  fmt::format("group '{}': rank 0 did not publish '{}' within {:g} s", options_.name, what,
                               double(options_.timeout.count()) / 1e9));
   }
 }
@@ -162,28 +161,28 @@ Status Rendezvous::given_up() const {
 void Rendezvous::give_up(const Status& why) {
   if (!epoch_.empty()) {
     (void)report_failure(why);
-    // Ranks still in exchange() or begin() know no epoch and read the abort reason only. Each rank that knows the
-    // failure publishes it as the abort reason before leaving; its next arrive() then reads an old one.
+    // Ranks still in publish_and_collect() or begin() know no epoch and read the abort reason only. Each rank that
+    // knows the failure publishes it as the abort reason before leaving; its next arrive() then reads an old one.
     if (const Status said = given_up(); !said.ok() && abort_reason().ok()) record_abort(said, epoch_);
     if (options_.rank == 0) await_departures();
   }
   tidy_up();
 }
 
-// Waits until the other ranks have removed their values of the first exchange(), for at most kSeeOffMost. A rank that
-// tries again publishes another value, and has left, too.
+// Waits until the other ranks have removed their values of the first publish_and_collect(), for at most kDepartureMost.
+// A rank that tries again publishes another value, and has left, too.
 void Rendezvous::await_departures() const {
-  const TimePoint enough = deadline_after(kSeeOffMost);
+  const TimePoint enough = deadline_after(kDepartureMost);
   const auto is_here = [&](int r) {
-    auto told = store_->get(key(fmt::format("{}/{}", came_->what, r)), Nanos(0));
-    return told.ok() && told->ends_with(came_->values[std::size_t(r)]);
+    auto value = store_->get(key(fmt::format("{}/{}", came_->what, r)), Nanos(0));
+    return value.ok() && value->ends_with(came_->values[std::size_t(r)]);
   };
   for (int r = 1; came_ && r < options_.size; ++r)
-    while (now() < enough && is_here(r)) std::this_thread::sleep_for(kSeeOffPause);
+    while (now() < enough && is_here(r)) std::this_thread::sleep_for(kDeparturePoll);
 }
 
 void Rendezvous::tidy_up() {
-  for (const std::string& told : published_) (void)store_->remove(told);  // a store that is gone holds no keys
+  for (const std::string& own : published_) (void)store_->remove(own);  // a store that is gone holds no keys
   published_.clear();
 }
 
@@ -191,13 +190,15 @@ std::string Rendezvous::report_failure(const Status& why) const {
   if (const std::string before = first_failure(); !before.empty()) return before;
   const std::string own = fmt::format("rank {} ", options_.rank);  // a rank that reports itself is named already
   const bool of_itself = why.message().starts_with(own);
-  const Status told = store_->publish(key("lost"), epoch_ + (of_itself ? "" : own + "reports: ") + why.message());
-  if (told.ok()) return why.message();
+  const Status published =
+      store_->publish(key(kFailure), epoch_ + (of_itself ? "" : own + "reports: ") + why.message());
+  if (published.ok()) return why.message();
   if (const std::string before = first_failure(); !before.empty()) return before;  // reported while the store ended
   // With the store gone, no rank could report why the lost peer left. The likely cause: the store's keeper is lost.
-  const bool died = told.code() == Code::remote, left = told.code() == Code::cancelled && why.code() == Code::left;
+  const bool died = published.code() == Code::remote;
+  const bool left = published.code() == Code::cancelled && why.code() == Code::left;
   if (keeper_ < 0 || keeper_ == options_.rank || !(died || left)) return why.message();
-  return fmt::format("rank {} is lost: {}", keeper_, told.message());
+  return fmt::format("rank {} is lost: {}", keeper_, published.message());
 }
 
 void Rendezvous::publish_progress(const std::string& what) const {
@@ -205,16 +206,16 @@ void Rendezvous::publish_progress(const std::string& what) const {
 }
 
 std::string Rendezvous::progress_of(int rank) const {
-  auto told = store_->get(progress_key(rank), Nanos(0));
-  return told.ok() && told->starts_with(epoch_) ? told->substr(epoch_.size()) : "";
+  auto report = store_->get(progress_key(rank), Nanos(0));
+  return report.ok() && report->starts_with(epoch_) ? report->substr(epoch_.size()) : "";
 }
 
 void Rendezvous::withdraw_progress() const { (void)store_->remove(progress_key(options_.rank)); }
 
 std::string Rendezvous::first_failure() const {
   if (epoch_.empty()) return "";  // before begin(), the key is of an earlier group
-  auto said = store_->get(key("lost"), Nanos(0));
-  return said.ok() && said->starts_with(epoch_) ? said->substr(epoch_.size()) : "";
+  auto failure = store_->get(key(kFailure), Nanos(0));
+  return failure.ok() && failure->starts_with(epoch_) ? failure->substr(epoch_.size()) : "";
 }
 
 }  // namespace railweave::collectives

@@ -21,7 +21,7 @@ class Rendezvous {
   // Sets this rank's value and waits for the values of all ranks; returns them by rank. Errors: timed_out, naming the
   // missing ranks; exhausted, group sizes differ; a published abort reason; the store's. On timed_out the rank that
   // keeps the store publishes the abort reason: the store may end with that rank before the others time out.
-  Result<std::vector<std::string>> exchange(const std::string& what, const std::string& own);
+  Result<std::vector<std::string>> publish_and_collect(const std::string& what, const std::string& own);
   // Returns rank 0's value at every rank. Errors: timed_out; as given_up(); a published abort reason; the store's.
   Result<std::string> agree(const std::string& key, const std::string& value);
   // Returns an error (remote) if a rank of this epoch has called report_failure(), with the reported text.
@@ -31,8 +31,8 @@ class Rendezvous {
   void store_kept_by(int rank) { keeper_ = rank; }
   // Draws the epoch, which tells this group from others of the same name. Rank 0 removes the keys that they left.
   Status begin();
-  // Removes this rank's keys of exchange() and agree() from the store, once all ranks are through with both or the
-  // rendezvous has failed. A second call does nothing.
+  // Removes this rank's keys of publish_and_collect() and agree() from the store, once all ranks are through with both
+  // or the rendezvous has failed. A second call does nothing.
   void tidy_up();
   // Ends a rendezvous that fails. After begin(), publishes `why` unless another rank has reported a failure before.
   // Rank 0, with which the store may end, then waits up to 2 s until the others have removed their keys. Calls
@@ -41,8 +41,8 @@ class Rendezvous {
 
   // Publishes `why` unless another rank has reported a failure first. Returns the first reported text; the text names
   // its rank if another rank reported it. With the store gone, the text may name its keeper as lost. Threads: any.
-  // The key, NAME/lost, outlives the group: no rank can know that all others have read it. A name has at most one such
-  // key, and the next group of that name removes it.
+  // The key, NAME/failure, outlives the group: no rank can know that all others have read it. A name has at most one
+  // such key, and the next group of that name removes it.
   // REQUIRES: no peer learns of this rank's end before report_failure() returns; a peer that loses this rank then finds
   // the reported cause.
   std::string report_failure(const Status& why) const;
@@ -70,9 +70,9 @@ class Rendezvous {
 
   void await_departures() const;
   void record_abort(const Status& why, const std::string& id);
-  Status take(int r, const std::string& told, std::string& value) const;
+  Status take(int r, const std::string& published, std::string& value) const;
   Status abort_reason() const;  // OK: none published since arrive()
-  std::string progress_key(int rank) const { return key("at/" + std::to_string(rank)); }
+  std::string progress_key(int rank) const { return key("progress/" + std::to_string(rank)); }
   std::string key(const std::string& what) const { return options_.name + "/" + what; }
 
   const std::shared_ptr<Store> store_;
@@ -83,7 +83,7 @@ class Rendezvous {
     std::string what;
     std::vector<std::string> values;
   };
-  std::shared_ptr<const Announced> came_;  // first completed exchange(); the values differ in each try
+  std::shared_ptr<const Announced> came_;  // first completed publish_and_collect(); the values differ in each try
   std::string old_abort_reason_;           // id of the abort reason found at arrive(), which is ignored; empty: none
   int keeper_ = -1;
   std::string epoch_;  // drawn by rank 0, different for each group of this name; empty: before begin()

@@ -1,4 +1,5 @@
 // Frames between a TcpStore's client and its server: length-prefixed, at most kFrameBytesMax bytes, little-endian.
+//
 //   request:  u32 length, u8 kind, u32 timeout_ms, u32 key length, key, value
 //   answer:   u32 length, u8 found (1) or not (0), value
 //   news:     u32 length, u8 kind, u32 key length, key, value; sent unrequested, between answers

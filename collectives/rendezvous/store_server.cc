@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/named_socket.h"
-#include "collectives/exec/service_thread.h"
+#include "base/service_thread.h"
 
 namespace railweave::collectives {
 

@@ -1,3 +1,4 @@
+// A Store on a server, reached by TCP (store_frames.h, store_server.h).
 #include <errno.h>
 #include <fmt/core.h>
 #include <poll.h>
@@ -98,7 +99,7 @@ class TcpStore final : public Store {
   Result<std::string> ask(const StoreRequest& request, Nanos patience = Nanos(0)) {
     if (origin_.in_child())
       return Status(Code::internal, Scope::engine,
-                    fmt::format("this process was forked: the connection to the store at {} is its parent's", place_));
+                    "this process was forked: the connection to the store at " + place_ + " belongs to the parent");
     if (request.key.size() > kKeyBytesMax || request.value.size() > kValueBytesMax)
       return Status(Code::invalid_argument, Scope::request,
                     fmt::format("the store: a key of {} bytes with a value of {}, expected at most {} and {}",
@@ -111,14 +112,18 @@ class TcpStore final : public Store {
   Result<std::string> ask_in_turn(const StoreRequest& request, Nanos patience) {
     const Turn turn(talk_->turn);
     const bool gets = request.kind == StoreRequest::Kind::get;
-    on_updates();
+    read_news();
     if (gets && talk_->published.contains(request.key)) return encode_found(talk_->published.at(request.key));
     if (!talk_->broken.ok()) return talk_->broken;
-    auto answer = exchange(encode(request), now() + patience + kGrace);
+    auto answer = round_trip(encode(request), now() + patience + kGrace);
     if (answer.ok()) return answer;
     talk_->broken = answer.status();
     if (gets && talk_->published.contains(request.key)) return encode_found(talk_->published.at(request.key));
     return answer;
+  }
+
+  Status not_our_store(const char* why) const {
+    return Status(Code::remote, Scope::engine, fmt::format("the server at {} is no Railweave store: {}", place_, why));
   }
 
   static std::string encode_found(const std::string& value) { return char(1) + value; }
@@ -148,18 +153,19 @@ class TcpStore final : public Store {
 
   // --- with the turn held
   // Reads all news received so far; an answer without a request breaks the connection.
-  void on_updates() RW_REQUIRES(talk_->turn) {
+  void read_news() RW_REQUIRES(talk_->turn) {
     while (talk_->broken.ok()) {
       auto read = read_some();
       if (!read.ok()) talk_->broken = read.status();
       if (const auto frame = next_answer(); frame && talk_->broken.ok())
-        talk_->broken = Status(Code::remote, Scope::engine, place_ + " is no store of ours: it answers unasked");
+        talk_->broken = not_our_store("it sent an answer without a request");
       if (!read.ok() || !*read) return;
     }
   }
 
-  Result<std::string> exchange(const std::string& question, TimePoint give_up) RW_REQUIRES(talk_->turn) {
-    talk_->outbox += question;
+  // Sends an encoded request and waits for its answer.
+  Result<std::string> round_trip(const std::string& request, TimePoint give_up) RW_REQUIRES(talk_->turn) {
+    talk_->outbox += request;
     while (!send_some()) {
       if (errno == EPIPE || errno == ECONNRESET) break;  // the server's last frames are still to be read
       RW_TRY(wait_for(POLLOUT, give_up));
@@ -168,7 +174,7 @@ class TcpStore final : public Store {
       if (auto answer = next_answer()) return *answer;
       RW_TRY(wait_for(POLLIN, give_up));
       RW_TRY(read_some());
-      if (impossible(talk_->inbox)) return Status(Code::remote, Scope::engine, place_ + " is no store of ours");
+      if (impossible(talk_->inbox)) return not_our_store("it sent a malformed frame");
     }
   }
 
@@ -209,8 +215,9 @@ class TcpStore final : public Store {
     (void)next_answer();  // the inbox may hold news that the server ended
     if (talk_->ended)
       return Status(Code::cancelled, Scope::engine,
-                    "the store at " + place_ + " has ended: rank 0, which kept it, has left");
-    return Status(Code::remote, Scope::engine, "the store at " + place_ + " is gone, and rank 0, which kept it");
+                    "the store at " + place_ + " has ended: rank 0, which kept the store, has left");
+    return Status(Code::remote, Scope::engine,
+                  "the store at " + place_ + " is gone, and so is rank 0, which kept the store");
   }
 
   Status wait_for(short what, TimePoint give_up) {

@@ -33,7 +33,8 @@ Result<Neighbours> Neighbours::prove(std::span<const NeighbourProof> proofs, int
     std::array<std::uint8_t, NeighbourProof::kSecretBytes> found{};
     RW_TRY(all.read(rank, reinterpret_cast<const std::byte*>(proof.address), std::as_writable_bytes(std::span(found))));
     if (found != proof.secret)
-      return Status(Code::system, Scope::session, fmt::format("pid {} here is not rank {}", one.pid, rank));
+      return Status(Code::system, Scope::session,
+                    fmt::format("pid {} of this pid namespace is not rank {}", one.pid, rank));
   }
   return all;
 }

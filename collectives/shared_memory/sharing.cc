@@ -62,21 +62,21 @@ Result<std::optional<Neighbours>> read_neighbours(Group& group, const std::share
 
 Result<ShmMemory> make_and_give(Rendezvous& place, int takers, std::size_t bytes, Nanos timeout) {
   auto offer = ShmOffer::make(bytes);
-  RW_TRY(place.agree("exchange", offer.ok() ? offer->name() : ""));
+  RW_TRY(place.agree("shm_exchange", offer.ok() ? offer->name() : ""));
   RW_TRY(offer);
   RW_TRY(offer->give(takers, timeout));
   return ShmMemory::map(offer->fd(), bytes);
 }
 
 Result<ShmMemory> take(Rendezvous& place, std::size_t bytes, Nanos timeout) {
-  RW_ASSIGN_OR_RETURN(const std::string name, place.agree("exchange", ""));
+  RW_ASSIGN_OR_RETURN(const std::string name, place.agree("shm_exchange", ""));
   return take_shm_memory(name, bytes, timeout);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ShmQueue>> share_exchange(Group& group, Rendezvous& place, ShmPermit own, Nanos timeout,
-                                                 const std::string& named) {
+Result<std::unique_ptr<ShmQueue>> share_shm_exchange(Group& group, Rendezvous& place, ShmPermit own, Nanos timeout,
+                                                     const std::string& named) {
   const int ranks = group.size();
   if (ranks < 2 || ranks > kShmRanksMax) return std::unique_ptr<ShmQueue>();
   RW_ASSIGN_OR_RETURN(const ShmPermit all, agree(group, own, timeout));
@@ -84,7 +84,7 @@ Result<std::unique_ptr<ShmQueue>> share_exchange(Group& group, Rendezvous& place
   const std::size_t bytes = ShmExchange::memory_bytes(ranks);
   const Nanos patience = std::min(timeout / 4, kHandOverMost);
   auto memory = group.rank() == 0 ? make_and_give(place, ranks - 1, bytes, patience) : take(place, bytes, patience);
-  if (!memory.ok()) RW_INFO(net, "rank {} has no exchange: {}", group.rank(), memory.status().message());
+  if (!memory.ok()) RW_INFO(net, "rank {} has no shm exchange: {}", group.rank(), memory.status().message());
   const auto proof = std::make_shared<Proof>();
   std::optional<Neighbours> neighbours;
   if (all.in_pieces && ranks <= kPiecesRanksMax) {

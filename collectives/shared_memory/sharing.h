@@ -1,4 +1,4 @@
-// Sets up an exchange for the ranks of a group: all of them get it, or none.
+// Sets up a shm exchange for the ranks of a group: all of them get it, or none.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ struct ShmPermit {
   bool reads_others = true;  // reads the other ranks' memory, see Neighbours
 };
 
-// Agrees on an exchange and maps it. Every rank calls it, between the same two operations of the group. `named`: see
+// Agrees on a shm exchange and maps it. Every rank calls it, between the same two operations of the group. `named`: see
 // ShmQueue. Returns null if some rank does not allow it, or could not map the memory (that rank logs why at level
 // INFO). Errors: of the group's operations; timed_out. REQUIRES: all ranks share a host.
-Result<std::unique_ptr<ShmQueue>> share_exchange(Group& group, Rendezvous& place, ShmPermit own, Nanos timeout,
-                                                 const std::string& named);
+Result<std::unique_ptr<ShmQueue>> share_shm_exchange(Group& group, Rendezvous& place, ShmPermit own, Nanos timeout,
+                                                     const std::string& named);
 
 }  // namespace railweave::collectives

@@ -31,7 +31,7 @@ Status await(int fd, TimePoint give_up, const std::string& what) {
     const int ready = left <= 0 ? 0 : ::poll(&wanted, 1, int(std::min<std::int64_t>(left, 60'000)));
     if (ready > 0) return {};
     if (ready < 0 && errno != EINTR) return system_error(Scope::engine, "poll for " + what);
-    if (now() >= give_up) return Status(Code::timed_out, Scope::engine, what + " did not come in time");
+    if (now() >= give_up) return Status(Code::timed_out, Scope::engine, "timed out waiting for " + what);
   }
 }
 
@@ -63,8 +63,7 @@ ShmMemory::~ShmMemory() {
 Result<ShmOffer> ShmOffer::make(std::size_t bytes) {
   ShmOffer offer;
   RW_ASSIGN_OR_RETURN(offer.memory_, make_sealed_memory(bytes));
-  offer.name_ = "railweave-exchange-";
-  for (const auto byte : random_id()) offer.name_ += fmt::format("{:02x}", byte);
+  offer.name_ = "railweave-exchange-" + hex(random_id());
   RW_ASSIGN_OR_RETURN(offer.listener_, listen_abstract(offer.name_));
   return offer;
 }
@@ -72,7 +71,7 @@ Result<ShmOffer> ShmOffer::make(std::size_t bytes) {
 Status ShmOffer::give(int takers, Nanos timeout) {
   const TimePoint give_up = deadline_after(timeout);
   while (takers > 0) {
-    RW_TRY(await(listener_.get(), give_up, "a rank that asks for the exchange"));
+    RW_TRY(await(listener_.get(), give_up, "a rank to ask for the shm exchange"));
     RW_ASSIGN_OR_RETURN(const OwnedFd taker, accept_local(listener_.get()));
     if (!taker || !check_same_user(taker.get()).ok()) continue;
     if (send_with_fd(taker.get(), {&kGreeting, 1}, memory_.get()) == 1) --takers;
@@ -94,11 +93,12 @@ Result<ShmMemory> take_shm_memory(const std::string& name, std::size_t bytes, Na
     }
   }
   RW_TRY(check_same_user(giver.get()));
-  RW_TRY(await(giver.get(), give_up, "the exchange"));
+  RW_TRY(await(giver.get(), give_up, "the descriptor of the shm exchange"));
   std::byte greeting{};
   OwnedFd memory;
   if (recv_with_fd(giver.get(), {&greeting, 1}, memory) != 1 || greeting != kGreeting || !memory)
-    return Status(Code::remote, Scope::engine, "who offers the exchange at '" + name + "' sent no descriptor");
+    return Status(Code::remote, Scope::engine,
+                  fmt::format("the rank that offers the shm exchange at '{}' sent no descriptor", name));
   RW_TRY(check_sealed_memory(memory.get(), bytes));
   return ShmMemory::map(memory.get(), bytes);
 }

@@ -211,7 +211,8 @@ bool ShmQueue::fetch_offers(const Waiting& oldest, const Part& part) {
     const std::byte*& input = inputs_[std::size_t(r)];
     if (r == exchange_.rank() || input == nullptr || !offered_[std::size_t(r)]) continue;
     std::byte* const place = place_of(oldest.call, part, r);
-    if (!neighbours_ || place == nullptr) return failure_ = another(r, "it offers its memory"), false;
+    if (!neighbours_ || place == nullptr)
+      return failure_ = another(r, "a contribution offered in place where a copy was due"), false;
     const std::size_t bytes = due_bytes(oldest.call.problem, r, part);
     const TimePoint begin = now();
     const Status read = neighbours_->read(r, input, {place, bytes});
@@ -258,7 +259,7 @@ Status ShmQueue::check_issued(int rank, const Waiting& ours) const {
   if (theirs.fingerprint != ours.fingerprint) return another(rank, difference(theirs.fingerprint, ours.fingerprint));
   const std::size_t due = due_bytes(ours.call.problem, rank);
   if (theirs.bytes != ShmExchange::announced_bytes(due))
-    return another(rank, fmt::format("one of {} bytes where {} were due", theirs.bytes, due));
+    return another(rank, fmt::format("a contribution of {} bytes where {} were due", theirs.bytes, due));
   return theirs.counts_hash == ours.counts_hash && theirs.on_exchange ? Status() : another(rank, kOtherCounts);
 }
 
@@ -299,7 +300,8 @@ Status ShmQueue::check_streamed(Fingerprint ours) const {
     const ShmExchange::Issued theirs = exchange_.issued(r, ours);
     if (!theirs.on_exchange) continue;
     if (differ_in_more_than_counts(theirs.fingerprint, ours)) return another(r, difference(theirs.fingerprint, ours));
-    return another(r, fmt::format("a small one, a contribution of {} bytes, not a large one", theirs.bytes));
+    return another(
+        r, fmt::format("a contribution of {} bytes to the shm exchange, not messages of a larger one", theirs.bytes));
   }
   return {};
 }

@@ -35,10 +35,10 @@ struct Config {
   std::vector<std::string> rails;  // RAILWEAVE_RAILS: exact interface names, in order; overrides `interfaces`
   DeviceModel devices = DeviceModel::aggregate;  // RAILWEAVE_DEVICES: aggregate | rails
   PortRange ports;                               // RAILWEAVE_PORTS: a-b
-  int lanes_per_rail = 0;                        // RAILWEAVE_LANES_PER_RAIL: 0 = one per 25 Gb/s of rail speed; 1..16
-  std::size_t eager_limit_bytes = 64 * KiB;      // RAILWEAVE_EAGER_LIMIT
-  std::size_t zerocopy_threshold_bytes = 0;      // RAILWEAVE_ZEROCOPY_THRESHOLD: 0 = never
-  std::string congestion_control;                // RAILWEAVE_TCP_CONGESTION: empty = the kernel's default
+  int lanes_per_rail = 0;                    // RAILWEAVE_LANES_PER_RAIL: 0 = one per 25 Gb/s of the slower rail; 1..16
+  std::size_t eager_limit_bytes = 64 * KiB;  // RAILWEAVE_EAGER_LIMIT
+  std::size_t zerocopy_threshold_bytes = 0;  // RAILWEAVE_ZEROCOPY_THRESHOLD: 0 = never
+  std::string congestion_control;            // RAILWEAVE_TCP_CONGESTION: empty = the kernel's default
   int traffic_class = -1;  // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet; -1 = NCCL's value, else 0
   Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)
   Nanos peer_timeout = std::chrono::seconds(10);     // RAILWEAVE_PEER_TIMEOUT (seconds)
@@ -66,7 +66,8 @@ struct Config {
 
   // REQUIRES: `environment` maps names to values, as from_environment() collects them. Errors: Code::invalid_config for
   // unknown RAILWEAVE_* names and ill-formed values; the message has each variable, its value and the expected form.
-  // Variables of a library that registered no section in this process are ignored.
+  // A few variables of other libraries (plugin/base/config_section.h, variables_of_other_libraries()) are ignored if no
+  // library of this process registered them.
   static Result<Config> parse(const std::map<std::string, std::string>& environment);
 
   // Parses a snapshot of this process's RAILWEAVE_* variables and the NCCL_* variables above. No other function of the

@@ -34,8 +34,8 @@ inline constexpr std::size_t kRequestsPerStream = 64;
 // One posted send or receive, owned by its stream. The pointer is valid until test() returns done or an error.
 class Request;
 
-// Order of service among the streams of a session: an earlier class overtakes a later class between two segments.
-// SendStream::expedite() overrides the class.
+// Order of service among the streams of a session: a stream of an earlier priority overtakes a stream of a later one
+// between two segments. SendStream::expedite() overrides the priority.
 enum class Priority : std::uint8_t { urgent = 0, normal = 1, bulk = 2 };
 inline constexpr int kPriorities = 3;
 
@@ -68,13 +68,13 @@ class SendStream : public Stream {
  public:
   // Sends `size` bytes (0 allowed) as the stream's next message; messages match the peer's receives in posting order.
   // Memory: the bytes belong to the engine until the request is done. `tag` is delivered with the message and selects
-  // nothing. `order`: among streams of one class with data to send, the smallest order of an oldest unsent message goes
-  // first; equal ones take turns. Null: no free request, post again later. Errors: invalid_argument (over 2^40 bytes).
-  // On a failed stream the request ends with the stream's error.
+  // nothing. `order`: among streams of one priority with data to send, the smallest order of an oldest unsent message
+  // goes first; equal ones take turns. Null: no free request, post again later. Errors: invalid_argument (over 2^40
+  // bytes). On a failed stream the request ends with the stream's error.
   virtual Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0, std::uint64_t order = 0) = 0;
 
   // Marks this stream's messages up to `order`, posted or to be posted, as awaited by a caller. Awaited messages go
-  // before all others of the session, whatever the classes, and among themselves by order. The mark is permanent, so
+  // before all others of the session, whatever the priorities, and among themselves by order. The mark is permanent, so
   // orders should grow along a stream.
   virtual void expedite(std::uint64_t order) = 0;
 };
@@ -108,7 +108,8 @@ class Connector {
 
 class Engine {
  public:
-  // Sends GOODBYE to the peers and waits at most 1 s for them to take it, then joins every thread.
+  // Sends GOODBYE to the peers, gives them up to 1 s to take it, then joins every thread. A reactor that is busy or
+  // without memory prolongs this to 20 s.
   virtual ~Engine() = default;
 
   // Discovers rails, opens listeners, starts the reactor. Errors: invalid_config (the message lists the host's

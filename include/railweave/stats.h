@@ -38,8 +38,9 @@ struct SessionStats {
   std::uint32_t send_streams = 0, recv_streams = 0;
   std::uint64_t sends_pending = 0, recvs_pending = 0;  // requests not yet done
   std::uint64_t control_frames = 0;                    // sent since the session began, without keepalives
-  // control frames among them that were sent again because their lane was late; without faults at most 1 in 1000
-  std::uint64_t control_frames_said_again = 0;
+  // control frames among them that were retransmitted because their lane was late; without faults at most 1 in 1000. In
+  // JSON: control_frames_said_again
+  std::uint64_t control_frames_retransmitted = 0;
   Nanos oldest_request_age{0};  // 0 when nothing is pending
 };
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import pooled, rows
 from .formula import evaluate, holds
+from .sizes import parse_size
 from .values import OF_PAIRS
 
 kFile = Path(__file__).resolve().parent.parent / "acceptance.json"
@@ -45,17 +46,11 @@ class Case:
         return f"{self.id}/{self.name}"
 
 
-def _bytes(text: str) -> int:
-    """Parses "8", "64K" or "256M" to bytes."""
-    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1])
-    return int(text[:-1]) << shift if shift else int(text)
-
-
 def _powers(text: str | None) -> tuple[int, ...]:
     """Parses "8..4K": the least size and its multiples by powers of two up to the greatest. Raises ValueError."""
     if text is None:
         return ()
-    least, greatest = (_bytes(part) for part in text.split(".."))
+    least, greatest = (parse_size(part) for part in text.split(".."))
     if least < 1:
         raise ValueError(f"sizes '{text}': at least 1")
     return tuple(least << n for n in range(64) if least << n <= greatest)

@@ -1,4 +1,4 @@
-"""The command line of perf/bench."""
+"""The command line of tools/bench."""
 from __future__ import annotations
 
 import argparse
@@ -15,7 +15,7 @@ from .measure import Outcome, kRoot, measure, pool
 _ABOUT = """\
 Measures the acceptance figures of perf/acceptance.json (all, or those named: A1, or one case: A1/2x2/host). Ours and
 the raw yardstick run in alternation in one lab; medians are compared. Where the host of a virtual machine takes its
-cores, runs are repeated and the calmest counted. Writes perf/results/ID.json and prints PASS, FAIL or SKIP(reason).
+cores, runs are repeated and the calmest count. Writes perf/results/ID.json and prints PASS, FAIL or SKIP(reason).
 Exit status: 1 if anything failed, 2 for a bad command line. Leave the machine alone meanwhile."""
 
 
@@ -102,9 +102,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("id", nargs="*", metavar="ID", help="A1, or A1/2x2/host; also ID=A1 (default: all)")
     add("--runs", type=int, default=0, metavar="N",
-        help="instead of acceptance.json's; then nothing is written unless --results says where")
+        help="number of runs, instead of acceptance.json's; nothing is written then, unless --results names a folder")
     add("--build", default=str(kRoot / "build" / "release"), metavar="DIR", help="build folder (build/release)")
-    add("--results", metavar="DIR", help="where ID.json goes (perf/results)")
+    add("--results", metavar="DIR", help="folder for ID.json (perf/results)")
     add("--list", action="store_true", help="name the cases and their bounds, measure nothing")
     args = parser.parse_args(argv)
     if args.runs < 0:
@@ -133,7 +133,7 @@ def main(argv: list[str]) -> int:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
         return _list(cases)
     if not os.access(Path(args.build) / "bin" / "net_perf", os.X_OK):
-        print(f"tools/bench: no net_perf in {args.build}/bin; `make build` first", file=sys.stderr)
+        print(f"tools/bench: no net_perf in {args.build}/bin; `make programs` first", file=sys.stderr)
         return 2
     folder = Path(args.results) if args.results else None if args.runs else kRoot / "perf" / "results"
     try:

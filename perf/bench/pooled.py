@@ -2,7 +2,7 @@
 other cases of its id, measured just before. Pure.
 
 A value is {"path": into the first run of "side", "take": "median" | "p99" | "max" | "min" | "sum"}. It covers every
-case whose row has the contents of "where", such as {"told": true}."""
+case whose row has the contents of "where", such as {"visible": true}."""
 from __future__ import annotations
 
 import math

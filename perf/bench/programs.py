@@ -102,4 +102,4 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
         return "mpirun is not there (tools/setup packages)"
     if os.access(programs / name, os.X_OK):
         return None
-    return f"{name} is not there" + (f" (cmake --preset {preset}; cmake --build --preset {preset})" if preset else "")
+    return f"{name} is not there" + (f" (tools/build {preset})" if preset else "")

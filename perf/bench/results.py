@@ -12,7 +12,11 @@ from .measure import Outcome, kRoot
 
 
 def _git(*args: str) -> str:
-    done = subprocess.run(["git", "-C", str(kRoot), *args], capture_output=True, text=True, check=False)
+    """Returns what git prints; empty without git, outside a repository and after an error."""
+    try:
+        done = subprocess.run(["git", "-C", str(kRoot), *args], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

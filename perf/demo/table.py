@@ -8,7 +8,7 @@ from rich.table import Table
 from .outcome import LOSS_TOLERANCE, TITLES, Outcome
 
 _COLUMNS = ("Waits: of compute, for collectives. Alone, all at once: a step's collectives without compute "
-            "(overlapped there are fewer: what it keeps is not gathered again). Mb/s: mean of a step.")
+            "(overlapped there are fewer: parameters that it keeps are not gathered again). Mb/s: mean of a step.")
 _AGREEMENT = ("The losses agree in all {} steps: over railweave bit by bit with and without overlap, "
               "with Gloo's to {:g}.")
 _ONE_NIC = ("Each of Gloo's operations goes over one NIC, the next over the other: FSDP2 on CPU waits for each, "

@@ -28,10 +28,10 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--variant", choices=VARIANTS, default="overlap",
         help="gloo; railweave; overlap: railweave beside compute; alone: collectives that move nothing (overlap)")
-    add("--steps", type=int, default=10, help="(10)")
-    add("--sequences", type=int, default=4, help="of each rank in a step (4)")
+    add("--steps", type=int, default=10, help="number of steps (10)")
+    add("--sequences", type=int, default=4, help="number of sequences of each rank in a step (4)")
     add("--progress", help="append a line of JSON for each step")
-    add("--json", help="write what was measured there")
+    add("--json", metavar="FILE", help="write the results to this file")
     args = parse_as_rank(parser)
     if args.steps < 2:
         parser.error(f"--steps: expected 2 or more (the first does not count), found {args.steps}")

@@ -30,7 +30,7 @@ class Step:
         return {**asdict(self), "waited_s": self.waited_s}
 
 
-class _Told(dist.Work):
+class _WatchedWork(dist.Work):
     """A Work that records its waits."""
 
     def __init__(self, work: dist.Work, operation: dict[str, Any], watch: Watch) -> None:
@@ -67,10 +67,10 @@ class Watch:
     def functions(self, module: ModuleType, **titles: str) -> None:
         """Makes functions of `module` record. `titles`: function name to operation name."""
         for name, title in titles.items():
-            setattr(module, name, self._telling(getattr(module, name), title))
+            setattr(module, name, self._recording(getattr(module, name), title))
 
-    def _telling(self, function: Any, title: str) -> Any:
-        def told(*args: Any, **kwargs: Any) -> Any:
+    def _recording(self, function: Any, title: str) -> Any:
+        def recorded(*args: Any, **kwargs: Any) -> Any:
             tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
             operation = {"name": title, "bytes": max(tensor.nbytes for tensor in tensors), "begin": self.now(),
                          "end": None}
@@ -86,6 +86,6 @@ class Watch:
 
             with suppress(RuntimeError):  # some of Gloo's works have no Future: the end is then recorded in wait()
                 work.get_future().add_done_callback(over)
-            return _Told(work, operation, self)
+            return _WatchedWork(work, operation, self)
 
-        return told
+        return recorded

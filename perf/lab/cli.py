@@ -1,4 +1,4 @@
-"""The command line of perf/lab."""
+"""The command line of tools/lab."""
 from __future__ import annotations
 
 import argparse
@@ -31,13 +31,13 @@ def _parser() -> argparse.ArgumentParser:
                                 epilog="For example: tools/lab exec --host 1 -- ss -tin")
     enter.add_argument("--lab", default=os.environ.get("RWLAB"), metavar="NAME",
                        help="default: $RWLAB, else the only one there is")
-    enter.add_argument("--host", type=int, default=0, metavar="H", help="(0)")
+    enter.add_argument("--host", type=int, default=0, metavar="H", help="the host (0)")
     enter.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD ...")
     enter.set_defaults(action=_exec)
     show = commands.add_parser("list", help="living labs, their hosts and NICs, as JSON",
                                description="Prints the labs that live and their plans: a JSON object, by name.")
     show.set_defaults(action=lambda _: print(json.dumps(state.living(), indent=1)) or 0)
-    clean = commands.add_parser("clean", help="remove what labs left behind whose processes are all gone",
+    clean = commands.add_parser("clean", help="remove namespaces and files of labs whose processes are all gone",
                                 description="Removes the namespaces and files of labs whose processes, the guardian "
                                 "too, are all gone, and names them. The next `run` does the same.")
     clean.set_defaults(action=_clean)

@@ -29,7 +29,7 @@ def _parse(parser: argparse.ArgumentParser, names: tuple[str, ...], by: str) -> 
     return args
 
 
-def tell(document: dict[str, Any], file: str | None) -> None:
+def write_result(document: dict[str, Any], file: str | None) -> None:
     """Prints the document's "summary" in one line and writes the whole document to the file of --json. Raises
     OSError."""
     print(json.dumps(document["summary"]))

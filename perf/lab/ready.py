@@ -24,7 +24,7 @@ class NotReady(RuntimeError):
 
 
 @dataclass
-class _Ear:
+class _Receiver:
     """A NIC, and the other end from which it should receive a frame."""
 
     label: str
@@ -70,36 +70,36 @@ def _frame(source: socket.socket) -> bytes:
     return _BROADCAST + source.getsockname()[4] + _ETHERTYPE.to_bytes(2, "big") + b"railweave lab".ljust(46, b"\0")
 
 
-def _ears(plan: Plan, ends: dict[tuple[str, str], socket.socket]) -> list[_Ear]:
+def _receivers(plan: Plan, ends: dict[tuple[str, str], socket.socket]) -> list[_Receiver]:
     """Adds every opened socket to `ends`. The caller closes them."""
     def end(place: tuple[str, str]) -> socket.socket:
         if place not in ends:
             ends[place] = frames_of(*place, _ETHERTYPE)
         return ends[place]
 
-    return [_Ear(f"host {h}'s {nic.name} ({nic.address})", end((host.ns, nic.name)), end(_other_end(nic, plan)))
+    return [_Receiver(f"host {h}'s {nic.name} ({nic.address})", end((host.ns, nic.name)), end(_other_end(nic, plan)))
             for h, host in enumerate(plan.hosts) for nic in host.nics]
 
 
 def _wait_for_frames(plan: Plan, timeout_s: float) -> None:
     ends: dict[tuple[str, str], socket.socket] = {}
     try:
-        waiting = {ear.end: ear for ear in _ears(plan, ends)}
+        waiting = {receiver.end: receiver for receiver in _receivers(plan, ends)}
         deadline = time.monotonic() + timeout_s
         while waiting:
             if time.monotonic() > deadline:
-                raise NotReady(f"{next(iter(waiting.values())).label} heard nothing within {timeout_s:g} s")
-            for ear in waiting.values():
+                raise NotReady(f"{next(iter(waiting.values())).label} received nothing within {timeout_s:g} s")
+            for receiver in waiting.values():
                 try:
-                    ear.source.send(_frame(ear.source))
+                    receiver.source.send(_frame(receiver.source))
                 except OSError:
                     pass  # not up yet
-            for heard in select.select(list(waiting), [], [], _RESEND_S)[0]:
+            for readable in select.select(list(waiting), [], [], _RESEND_S)[0]:
                 try:
-                    heard.recv(64)
+                    readable.recv(64)
                 except OSError:
                     continue  # the link went down and came up
-                waiting.pop(heard)
+                waiting.pop(readable)
     finally:
         for end in ends.values():
             end.close()

@@ -42,7 +42,7 @@ def _add_shape(group: argparse._ArgumentGroup) -> None:
         help="host: the bucket is on the host's own egress, 50 ms of queue; "
         "switch: on the switch's egress toward the host, with a --buffer; both: both (host)")
     add("--buffer", type=int, default=kSwitchBufferBytes, metavar="BYTES",
-        help="of each shaped port of a switch or router (2 MiB)")
+        help="buffer of each shaped port of a switch or router (2 MiB)")
     add("--network", choices=["auto", "rails", "one-switch", "routed"], default="auto",
         help="rails: a switch per rail; one-switch: all NICs of all hosts at one; "
         "routed: a router, every NIC in a subnet of its own with a gateway; "
@@ -50,22 +50,22 @@ def _add_shape(group: argparse._ArgumentGroup) -> None:
     add("--subnets", choices=["disjoint", "shared"], default="disjoint",
         help="disjoint: NIC n is in subnet n modulo the smallest number of NICs; shared: all in one (disjoint)")
     add("--routes", choices=["metric", "one", "rail", "policy"], default="metric",
-        help="of the hosts of a routed network. metric: a default route by each NIC, the first one's best; "
+        help="routes of the hosts of a routed network. metric: a default route by each NIC, the first one's best; "
         "one: by the first NIC only; rail: the same, and by each NIC a route to its rail's subnets; "
-        "policy: by the first NIC, and a table per NIC for what has its address as source (metric)")
+        "policy: by the first NIC, and a table per NIC for packets with its address as source (metric)")
     add("--stateful", action="store_true",
-        help="the router of a routed network is a firewall that drops what belongs to no connection")
+        help="the router of a routed network is a firewall that drops packets of unknown connections")
     add("--pods", action="store_true",
         help="hosts are like a cluster's pods: a management eth0 with the default route, and NICs net1, net2, ... "
         "that are macvlans of their node's uplinks, the first with a default route of its own")
     add("--management", action="store_true",
-        help="an interface mgmt0 beside the NICs, by which the ranks meet (MASTER_ADDR), "
-        "so that no fault of a NIC touches that; pods have one anyway")
+        help="adds an interface mgmt0 beside the NICs, over which the ranks meet (MASTER_ADDR) whatever fault "
+        "the NICs have; pods have such an interface anyway")
     add("--nowhere", action="append", default=[], metavar="HOST:NIC",
         help="this NIC's port is alone on a switch of its own: "
-        "it has link and an address of its rail, and reaches nobody")
+        "it has link and an address of its rail, and reaches no other NIC")
     add("--names", metavar="P[,P...]", help="NIC name prefix, one or one per host: eth,ens (eth; net in pods)")
-    add("--mtu", type=int, default=1500, metavar="BYTES", help="(1500)")
+    add("--mtu", type=int, default=1500, metavar="BYTES", help="MTU of all NICs (1500)")
     add("--cut", action="append", default=[], metavar="HOST:NIC",
         help="no traffic on this NIC from the start, carrier up")
 
@@ -76,7 +76,7 @@ def _add_kernel(group: argparse._ArgumentGroup) -> None:
         help="default: as Linux ships it, any NIC answers for any address of its host; "
         "strict: only for its own (arp_ignore 1, arp_announce 2) (default)")
     add("--rp-filter", type=int, choices=[0, 1, 2], default=0,
-        help="what the kernel's rp_filter means: 0 off, 1 strict, 2 loose (0)")
+        help="the kernel's reverse-path filter: 0 off, 1 strict, 2 loose (0)")
     add("--ipv6", action="store_true", help="IPv6 addresses only")
     add("--dual-stack", action="store_true", help="IPv6 addresses beside the IPv4 ones, not just link-local ones")
     add("--disable-ipv6", action="store_true", help="no IPv6 at all (sysctl disable_ipv6)")
@@ -86,11 +86,11 @@ def _add_kernel(group: argparse._ArgumentGroup) -> None:
 
 def _add_ranks(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--ranks-per-host", type=int, default=1, metavar="N", help="(1)")
+    add("--ranks-per-host", type=int, default=1, metavar="N", help="number of ranks on each host (1)")
     add("--pid-namespaces", action="store_true", help="every rank is pid 1 of its own pid namespace")
     add("--favour", action=argparse.BooleanOptionalAction, default=False,
-        help="the ranks go before everything else on this machine: "
-        "for measuring while it does other things (needs root)")
+        help="the ranks take precedence over all other processes of this machine, "
+        "for measurements on a busy machine (needs root)")
     add("--timeout", type=float, default=0, metavar="SECONDS", help="end all ranks after this long (0: never)")
     add("--loopback", action="store_true",
         help="no namespaces: host h is 127.0.h.1 on this machine (taken by itself where namespaces cannot be made)")

@@ -27,10 +27,11 @@ def add(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     _add_addresses(what)
     what.add_argument("--up", action="store_true", help="undo all these, at the rate the lab started with")
     option("--direction", choices=["in", "out", "both"], default="both",
-           help="of --firewall and of all --lose options that take PERCENT; in: what the host is sent (both)")
-    option("--at", choices=["host", "port"], default="host", help="where --firewall is: in the host, or in the "
-           "switch, which only drops (host)")
-    option("--family", choices=["all", "ipv4", "ipv6"], default="all", help="of --firewall and --lose-syn (all)")
+           help="direction for --firewall and for each --lose option with a PERCENT; in: to the host (both)")
+    option("--at", choices=["host", "port"], default="host", help="place of the --firewall: the host, or the "
+           "switch's port, which can only drop (host)")
+    option("--family", choices=["all", "ipv4", "ipv6"], default="all",
+           help="family for --firewall and --lose-syn (all)")
     return parser
 
 
@@ -41,34 +42,36 @@ def _add_links(what: argparse._MutuallyExclusiveGroup) -> None:
     add("--port-down", action="store_true",
         help="take the switch's or router's port down: the NIC is up and loses its carrier")
     add("--cut", action="store_true", help="drop all its packets, both ways; the carrier stays up")
-    add("--cut-out", action="store_true", help="the same one way: what the host sends is lost")
-    add("--switch-down", action="store_true", help="the switch that it is at forwards nothing; no carrier is lost")
+    add("--cut-out", action="store_true", help="drop all packets that the host sends by it; the carrier stays up")
+    add("--switch-down", action="store_true", help="its switch forwards nothing; the carrier stays up")
     add("--reset", action="store_true", help="abort its TCP connections, with a RST to the other ends")
 
 
 def _add_packets(what: argparse._MutuallyExclusiveGroup) -> None:
     add = what.add_argument
     add("--port-mtu", type=int, metavar="BYTES",
-        help="the switch's port loses larger packets without a word; turns segmentation offload off at every host")
+        help="the switch's port drops larger packets silently; turns segmentation offload off at every host")
     add("--firewall", choices=["drop", "reject", "reset"],
-        help="what becomes of its TCP packets: dropped, rejected by ICMP, reset")
+        help="drop its TCP packets, reject them by ICMP, or answer them with a reset")
     add("--lose", type=float, metavar="PERCENT",
-        help="of all packets, on the cable; turns segmentation offload off likewise")
+        help="drop this share of all packets, on the cable; turns segmentation offload off at every host")
     add("--lose-flows", type=float, metavar="PERCENT",
-        help="of the TCP connections, chosen by their ports: one of several paths is dead (ECMP)")
-    add("--lose-syn", type=float, metavar="PERCENT", help="of the packets that open connections, on the cable")
+        help="drop all packets of this share of the TCP connections, chosen by their ports, "
+             "as a dead path of ECMP does")
+    add("--lose-syn", type=float, metavar="PERCENT",
+        help="drop this share of the packets that open connections, on the cable")
 
 
 def _add_addresses(what: argparse._MutuallyExclusiveGroup) -> None:
     add = what.add_argument
     add("--address", metavar="A/BITS[,A/BITS]", help="replace its addresses, as another DHCP lease does")
     add("--lose-routes", action="store_true",
-        help="no route is left by the NIC, its subnet's included; link and addresses stay")
+        help="remove all routes by the NIC, its subnet's included; link and addresses stay")
     add("--forget-connections", action="store_true", help="the firewall of a --stateful router forgets all connections")
     add("--arp-flip", type=int, metavar="M",
-        help="tell the peers by a gratuitous ARP that its address is at NIC M of its host")
+        help="announce to the peers, by a gratuitous ARP, that its address is at NIC M of its host")
     add("--new-mac", action="store_true",
-        help="another MAC, which nobody is told of, as of a container that is made anew")
+        help="give it another MAC without an announcement, as for a container that is made anew")
 
 
 def apply(plan: Plan, args: argparse.Namespace) -> None:

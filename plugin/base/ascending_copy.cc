@@ -12,7 +12,7 @@ using Word [[gnu::may_alias]] = std::uint64_t;
 // Release: the compiler may neither reorder nor merge nor vectorise the stores, and each store is a plain move on x86.
 // With release, TSan would keep a clock for every word (1 GiB for a group that measures its links). So under TSan the
 // stores are relaxed: TSan sees the accesses but no order from them. The request orders later readers as well.
-#ifdef __SANITIZE_THREAD__
+#ifdef RW_TSAN  // defined by CMakeLists.txt
 constexpr int kOrder = __ATOMIC_RELAXED;
 #else
 constexpr int kOrder = __ATOMIC_RELEASE;

@@ -1,3 +1,4 @@
+// Reads all sections of the configuration from the environment, and suggests the variable that a typing error meant.
 #include "railweave/config.h"
 
 #include <fmt/format.h>

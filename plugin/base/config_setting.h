@@ -10,19 +10,22 @@
 
 namespace railweave {
 
-// One environment variable. Numbers have bounds and number functions; text has a form and text functions.
+// REQUIRES: name and help. Kind text: also form, parse_text and text_of. Every other kind: also min, max, set_number
+// and number_of. The fields of the other group are not read.
 struct Setting {
   std::string_view name;
   ValueKind kind = ValueKind::text;
   std::string_view default_meaning = {};  // what the default amounts to; empty: the value says it
   std::string_view help;                  // Markdown, whole sentences
 
-  std::string_view form = {};  // text: continues "expected"
-  bool (*parse_text)(std::string_view text,
-                     Config& config) = nullptr;  // false: not of the form; config is then unspecified
+  // --- kind text
+  std::string_view form = {};  // continues "expected"
+  // false: not of the form; config is then unspecified
+  bool (*parse_text)(std::string_view text, Config& config) = nullptr;
   std::string (*text_of)(const Config& config) = nullptr;
 
-  std::int64_t min = 0, max = 0;  // numbers: both allowed
+  // --- numbers
+  std::int64_t min = 0, max = 0;  // the smallest and the greatest value allowed
   void (*set_number)(std::int64_t number, Config& config) = nullptr;
   std::int64_t (*number_of)(const Config& config) = nullptr;
 };

@@ -1,3 +1,4 @@
+// The settings of the engine and the plugin: each variable's name, type, default, help and field.
 #include "base/config_section.h"
 #include "base/config_setting.h"
 
@@ -152,15 +153,17 @@ constexpr Setting kSettings[] = {
      .text_of = [](const Config& c) -> std::string { return c.devices == DeviceModel::rails ? "rails" : "aggregate"; }},
     {.name = "RAILWEAVE_PORTS",
      .default_meaning = "ports that the kernel chooses",
-     .help = "TCP ports to listen on, for firewalls. Each process of a host takes one port, the same on all its rails; "
-             "while one address is on two rails, the process takes two.",
+     .help = "TCP ports to listen on, for firewalls. A process takes one port at each address of its rails, not "
+             "necessarily the same one. Give at least as many ports as processes run on the host, and twice as many "
+             "while one address is on two rails.",
      .form = "first-last, two ports from 1 to 65535 with first <= last",
      .parse_text = parse_ports,
      .text_of = [](const Config& c) { return c.ports.first ? fmt::format("{}-{}", c.ports.first, c.ports.last) : ""; }},
     {.name = "RAILWEAVE_LANES_PER_RAIL",
      .kind = ValueKind::integer,
-     .default_meaning = "one per 25 Gb/s of the rail's speed, at least four per member of a bond, eight for a routable "
-                        "address of `lo`",
+     .default_meaning =
+         "one per 25 Gb/s of the slower rail's speed, at least four per member of a bond, eight for a routable "
+         "address of `lo`",
      .help = "TCP connections between a local and a remote rail. All streams between two processes share them.",
      .min = 0,
      .max = 16,
@@ -255,7 +258,7 @@ constexpr Setting kSettings[] = {
              "`RAILWEAVE_KEY_FILE`. Shared memory is not encrypted.",
      .form = kSwitchForm,
      .parse_text = parse_encrypt,
-     .text_of = [](const Config& c) -> std::string { return c.encrypt ? "1" : "0"; }},
+     .text_of = [](const Config& c) -> std::string { return c.encrypt ? "on" : "off"; }},
     {.name = "RAILWEAVE_STATS_DIR",
      .help = "The directory of the socket that `railweave-info --pid` connects to. Empty: no socket.",
      .form = "an absolute path of at most 75 bytes, or nothing",

@@ -40,12 +40,12 @@ std::string port_hint(int err) {
 }
 
 Status no_thread(const std::system_error& why) {
-  std::string said = fmt::format("cannot start a thread: {}", why.what());
+  std::string text = fmt::format("cannot start a thread: {}", why.what());
   if (why.code().value() == EAGAIN)
-    said +=
+    text +=
         fmt::format(" (this user may have {}: ulimit -u; a container's pids limit and kernel.threads-max count, too)",
                     limit_text(RLIMIT_NPROC));
-  return Status(Code::exhausted, Scope::engine, said, why.code().value());
+  return Status(Code::exhausted, Scope::engine, text, why.code().value());
 }
 
 }  // namespace railweave

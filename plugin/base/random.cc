@@ -37,6 +37,13 @@ std::array<std::uint8_t, 16> random_id() {
   return got == static_cast<ssize_t>(id.size()) ? id : random_id_without_getrandom();
 }
 
+std::string hex(std::span<const std::uint8_t> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  return text;
+}
+
 Status fill_with_random(std::span<std::byte> bytes) {
   ssize_t got;
   do {

@@ -1,6 +1,5 @@
 #include "discovery/address_choice.h"
 
-#include <arpa/inet.h>
 #include <algorithm>
 #include <utility>
 
@@ -114,13 +113,6 @@ bool same_subnet(const Address& a, const Address& b) {
     if ((a.bytes[bit / 8] ^ b.bytes[bit / 8]) & mask) return false;
   }
   return true;
-}
-
-std::string to_text(const Address& address) {
-  char text[INET6_ADDRSTRLEN] = "";
-  const int family = address.family == Address::Family::v4 ? AF_INET : AF_INET6;
-  ::inet_ntop(family, address.bytes.data(), text, sizeof(text));
-  return text;
 }
 
 }  // namespace railweave::discovery

@@ -42,7 +42,4 @@ bool same_host(const Address& a, const Address& b);
 // True if the subnets of the two addresses, by their prefixes, are equal or one contains the other.
 bool same_subnet(const Address& a, const Address& b);
 
-// Returns "192.0.2.1" or "fe80::1": no prefix, no scope.
-std::string to_text(const Address& address);
-
 }  // namespace railweave::discovery

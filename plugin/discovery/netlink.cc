@@ -67,7 +67,7 @@ Result<Dump> dump_once(int type, int answer, const std::function<void(Bytes)>& e
   bool torn = false;
   for (;;) {
     RW_ASSIGN_OR_RETURN(const std::vector<std::byte> datagram, receive(fd.get()));
-    if (datagram.empty()) return Status(Code::system, Scope::engine, "netlink dump ended early");
+    if (datagram.empty()) return Status(Code::system, Scope::engine, "netlink's list ended before its last message");
     std::optional<Result<Dump>> over;
     for_each_message(datagram, [&](const nlmsghdr& header, Bytes body) {
       torn |= (header.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
@@ -107,7 +107,7 @@ Result<NetlinkAnswer> netlink_ask(int type, Bytes body) {
       answer->body.assign(message.begin(), message.end());
     return false;
   });
-  if (!answer) return Status(Code::system, Scope::engine, "an answer of netlink without a message");
+  if (!answer) return Status(Code::system, Scope::engine, "netlink sent an answer without a message");
   return std::move(*answer);
 }
 

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/address_text.h"
 #include "base/error.h"
-#include "discovery/address_choice.h"
 #include "discovery/netlink.h"
 
 namespace railweave::discovery {
@@ -178,8 +178,8 @@ RouteAnswer find_route(const RouteQuery& query) {
 std::string why_no_route(const RouteQuery& query, const std::string& interface, const RouteAnswer& answer) {
   if (answer.kind == Kind::reachable || answer.kind == Kind::unknown) return {};
   const std::string why = answer.kind == Kind::elsewhere ? "the route leads by " + answer.interface : answer.cause;
-  return fmt::format("no route to {} by {} from {}: {}", to_text(query.destination), interface, to_text(query.source),
-                     why);
+  return fmt::format("no route to {} by {} from {}: {}", to_string(without_scope(query.destination)), interface,
+                     to_string(without_scope(query.source)), why);
 }
 
 }  // namespace railweave::discovery

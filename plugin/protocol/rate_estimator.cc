@@ -37,8 +37,8 @@ void RateEstimator::begin(TimePoint now, bool at_acknowledgement) {
 
 bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes) {
   const bool was_busy = std::exchange(busy_, outstanding_bytes >= kBusyBytes);
-  // All that the last look saw outstanding is acknowledged: the lane may have been idle since. A sample would then
-  // measure the caller's rate.
+  // All that was outstanding at the last observe() is acknowledged: the lane may have been idle since. A sample would
+  // then measure the caller's rate.
   const bool paused = busy_ && acknowledged_bytes >= handed_;
   const bool progress = acknowledged_bytes > std::exchange(acknowledged_, acknowledged_bytes);
   handed_ = acknowledged_bytes + outstanding_bytes;
@@ -69,7 +69,7 @@ bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   return sampled;
 }
 
-// A lane believed slow gets so little that each look finds all of it acknowledged. No sample ends then, and bursts
+// A lane believed slow gets so little that each observe() finds all of it acknowledged. No sample ends then, and bursts
 // prove nothing. But the lane's rate is at least what it carried in the window.
 void RateEstimator::review_window(TimePoint now) {
   const Nanos over = now - window_since_;
@@ -80,22 +80,22 @@ void RateEstimator::review_window(TimePoint now) {
   acknowledged_at_window_ = acknowledged_;
 }
 
-// A late look finds all bytes acknowledged. The lane was busy all the same, if they were enough for a sample.
+// A late observe() finds all bytes acknowledged. The lane was busy all the same, if they were enough for a sample.
 void RateEstimator::handed(std::uint64_t bytes) {
   handed_ += bytes;
   busy_ = busy_ || handed_ - acknowledged_ >= kTeachingBytes;
 }
 
-// If the bytes are enough for a sample, the next look tells how long they took.
+// If the bytes are enough for a sample, the next observe() finds how long they took.
 void RateEstimator::drained() {
   if (handed_ - acknowledged_ >= kTeachingBytes) return;
   acknowledged_ = handed_;
   busy_ = false;
 }
 
-// The burst may have ended long before this look, and began a round trip before its first acknowledgement. So the lane
-// was no slower than `seen`. A shaper's bucket or an empty queue takes a short burst at any speed: `seen` says nothing
-// of later bytes.
+// The burst may have ended long before this observe(), and began a round trip before its first acknowledgement. So the
+// lane was no slower than `seen`. A shaper's bucket or an empty queue takes a short burst at any speed: `seen` says
+// nothing of later bytes.
 void RateEstimator::burst(Rate seen, Nanos over) {
   if (!known_) {
     known_ = true;
@@ -105,8 +105,8 @@ void RateEstimator::burst(Rate seen, Nanos over) {
   if (seen > rate_) move(seen, weight_of(over, kMemoryUp));
 }
 
-// The peer or its kernel stands still, or no look came for long. The silence is true of this moment, and no measure of
-// the lane.
+// The peer or its kernel stands still, or observe() was not called for long. The silence is true of this moment, and no
+// measure of the lane.
 void RateEstimator::silence(Rate seen, Nanos over) {
   if (carried_all(seen)) return;
   before_lowered_ = std::max(before_lowered_, known_ ? rate_ : kUnheard);

@@ -8,7 +8,7 @@ namespace railweave::protocol {
 namespace {
 
 constexpr std::int64_t kTurnBytes = kSegmentBytesMax;
-constexpr int kHurried = 0;
+constexpr int kExpedited = 0;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void RoundRobin::note(SendStream& stream) {
     --streams_;
     return;
   }
-  const int queue = stream.expedited() ? kHurried : 1 + int(stream.priority());
+  const int queue = stream.expedited() ? kExpedited : 1 + int(stream.priority());
   const std::uint64_t order = stream.order();
   if (!stream.round_hook.linked) {
     ++streams_;

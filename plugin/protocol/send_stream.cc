@@ -18,7 +18,11 @@ Status contradiction(const char* frame, StreamId id, const std::string& what) {
 
 SendStream::SendStream(StreamId id, Priority priority, std::uint64_t listener, std::uint64_t rail_mask,
                        std::size_t eager_limit_bytes)
-    : id_(id), class_(priority), listener_(listener), local_rails_(rail_mask), eager_limit_bytes_(eager_limit_bytes) {
+    : id_(id),
+      priority_(priority),
+      listener_(listener),
+      local_rails_(rail_mask),
+      eager_limit_bytes_(eager_limit_bytes) {
   if (eager_limit_bytes_ > 0)
     eager_copies_ = std::make_unique_for_overwrite<std::byte[]>(eager_limit_bytes_ * kEagerSlots);
 }
@@ -136,7 +140,7 @@ void SendStream::on_peer_close(Status why, Completions& out) {
 
 bool SendStream::could_be_eager(const Message& m, int free_slots, std::size_t eager_bytes) const {
   return m.cut == 0 && m.size <= eager_limit_bytes_ && free_slots > 0 &&
-         (class_ == Priority::urgent || eager_bytes == 0 || eager_bytes + m.size <= kEagerBytesMax);
+         (priority_ == Priority::urgent || eager_bytes == 0 || eager_bytes + m.size <= kEagerBytesMax);
 }
 
 // Recomputes the bytes that can be cut now. Walks the posted messages that are not wholly cut: a handful.
@@ -275,8 +279,8 @@ bool SendStream::next_control(FrameHeader& header, std::span<const std::byte>& p
   payload = {};
   if (open_pending_) {
     open_pending_ = false;
-    header =
-        OpenFrame{.stream = id_, .priority = std::uint16_t(class_), .listener = listener_, .rail_mask = local_rails_};
+    header = OpenFrame{
+        .stream = id_, .priority = std::uint16_t(priority_), .listener = listener_, .rail_mask = local_rails_};
     return true;
   }
   if (!answered_) return false;

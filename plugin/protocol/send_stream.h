@@ -31,7 +31,7 @@ class SendStream {
              std::size_t eager_limit_bytes);
 
   StreamId id() const { return id_; }
-  Priority priority() const { return class_; }
+  Priority priority() const { return priority_; }
   bool may_use(std::uint64_t local_rail_bit, std::uint64_t remote_rail_bit) const {
     return (local_rails_ & local_rail_bit) && (remote_rails_ & remote_rail_bit);
   }
@@ -141,7 +141,7 @@ class SendStream {
   void make_eager(Message& m);
 
   const StreamId id_;
-  const Priority class_;
+  const Priority priority_;
   const std::uint64_t listener_;
   const std::uint64_t local_rails_;
   std::uint64_t remote_rails_ = ~std::uint64_t{0};

@@ -135,16 +135,16 @@ class SessionProtocol {
   };
   static constexpr Nanos kLatePoll = std::chrono::milliseconds(20);
   // Two lanes or more are live, and one of them is late or holds statements not known to be acknowledged. The caller
-  // then calls say_late_control_again() every kLatePoll.
+  // then calls retransmit_late_control() every kLatePoll.
   bool watches_control() const;
   // Retransmits late statements by another lane, each once for each lane that took it, unless all lanes are late. A
   // statement is late if its lane's kernel did not get it acknowledged in time (late_frames.h). `lanes`: all open ones,
   // with reports taken between `before` and `now`. A late lane gets no control while another one is not late. Returns
   // the number of retransmitted frames; next_frames() has them.
-  std::size_t say_late_control_again(TimePoint before, TimePoint now, std::span<const ReportedLane> lanes);
+  std::size_t retransmit_late_control(TimePoint before, TimePoint now, std::span<const ReportedLane> lanes);
   // Statements that lanes took, ever; and those retransmitted because they were late.
   std::uint64_t control_frames() const { return control_frames_; }
-  std::uint64_t control_frames_said_again() const { return control_frames_said_again_; }
+  std::uint64_t control_frames_retransmitted() const { return control_frames_retransmitted_; }
 
   // --- credit windows (docs/internals/credit_windows.md): session_protocol_windows.cc
   // The credit that the peer has on `lane`, until the next call. No effect if the lane is not live.
@@ -162,10 +162,10 @@ class SessionProtocol {
 
   // Sends a frame by the lane soon, if only a KEEP, so that the peer's kernel has something to acknowledge. No effect
   // if the ledger is full.
-  void ask_for_sign(LaneId lane);
+  void send_any_frame(LaneId lane);
   // Sends a heartbeat probe by the lane soon: the peer's session answers it, not only the peer's kernel. No effect if
   // the ledger is full.
-  void ask_for_answer(LaneId lane);
+  void send_heartbeat_probe(LaneId lane);
   // Frames of the peer that were consumed here, ever, on all lanes. The count grows while the peer's session lives and
   // is probed.
   std::uint64_t consumed_frames() const { return consumed_frames_; }
@@ -199,7 +199,7 @@ class SessionProtocol {
   // True: next_frames() of some lane may have frames of this kind, new ones or ones held back.
   bool has_data() const { return !turns_.empty(); }
   bool has_control() const {
-    return !send_control_.empty() || !recv_control_.empty() || session_control_ || signs_asked_ > 0 ||
+    return !send_control_.empty() || !recv_control_.empty() || session_control_ || owing_lanes_ > 0 ||
            any_owes_padding();
   }
   bool has_lazy() const { return !lazy_.empty(); }
@@ -240,7 +240,7 @@ class SessionProtocol {
     bool fence_taken = false;    // the peer has our FENCE
     bool closed = false;         // lose_lane() was called
     bool too_slow = false;       // the reason for giving the lane up; the FENCE has it
-    bool sign_asked = false, answer_asked = false;
+    bool owes_any_frame = false, owes_heartbeat_probe = false;
     bool fenced_early = false;       // the peer gave the lane up before add_lane()
     bool retires = false;            // by the last statement of either end
     bool retire_pending = false;     // our RETIRE must go out by another lane
@@ -263,7 +263,7 @@ class SessionProtocol {
     bool window_pending = false;  // announced_window must be sent
     RateEstimator estimator;
     LaneProbe probe;
-    QueueingBound held;
+    QueueingBound queueing_bound;
     LateFrames late;
     LaneLedger ledger;
     FrameHeader incoming;           // the header of the payload that is arriving
@@ -322,7 +322,7 @@ class SessionProtocol {
   void unname(const FrameHeader& frame);
 
   // session_protocol_late.cc
-  void say_again(const FrameHeader& frame);
+  void retransmit(const FrameHeader& frame);
 
   // Call after any change of a stream: updates the lists it belongs to, and forgets the stream when it is gone.
   void note(SendStream& stream);
@@ -351,9 +351,9 @@ class SessionProtocol {
 
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<bool> forgotten_;  // by id: lanes that are forgotten, whose FENCEs may come once more
-  int signs_asked_ = 0;          // lanes with sign_asked
+  int owing_lanes_ = 0;          // lanes with owes_any_frame
   std::uint64_t consumed_frames_ = 0, exchanged_segments_ = 0;
-  std::uint64_t control_frames_ = 0, control_frames_said_again_ = 0;
+  std::uint64_t control_frames_ = 0, control_frames_retransmitted_ = 0;
   bool lost_lane_ = false;        // a lane was lost: lanes added later must be proven
   bool must_prove_ = false;       // an unproven lane was added, ever; false: any_owes_padding() checks no lane
   bool session_control_ = false;  // a FENCE, RETIRE, WINDOW, RAILS or GOODBYE waits

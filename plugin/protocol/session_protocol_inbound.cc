@@ -68,7 +68,7 @@ Status SessionProtocol::on_consumed(LaneId id) {
   ++consumed_frames_;
   const FrameHeader h = lane.incoming;
   note_arrival(lane, h);
-  if (lane.retires && h.type != FrameType::keep) ask_for_sign(id);
+  if (lane.retires && h.type != FrameType::keep) send_any_frame(id);
   note_retired(lane);
   if (h.type != FrameType::segment)
     return on_control(lane, h, {reinterpret_cast<const char*>(lane.control_payload.data()), h.length});
@@ -85,7 +85,7 @@ Status SessionProtocol::on_consumed(LaneId id) {
 Status SessionProtocol::on_control(Lane& lane, const FrameHeader& h, std::string_view payload) {
   switch (h.type) {
     case FrameType::keep:
-      if (KeepFrame::of(h).answer_me) ask_for_sign(lane.id);
+      if (KeepFrame::of(h).answer_me) send_any_frame(lane.id);
       return {};
     case FrameType::fence: return on_fence(h);
     case FrameType::retire: on_retire(h); return {};
@@ -108,7 +108,7 @@ Status SessionProtocol::on_open(const FrameHeader& h) {
   const auto open = OpenFrame::of(h);
   if (open.priority >= kPriorities)
     return Status(Code::remote, Scope::lane,
-                  "malformed frame: OPEN with class " + std::to_string(open.priority) + ", expected 0..2");
+                  "malformed frame: OPEN with priority " + std::to_string(open.priority) + ", expected 0..2");
   if (recv_streams_.size() >= kStreamsMax)
     return Status(Code::remote, Scope::session,
                   "the peer opened more than " + std::to_string(kStreamsMax) + " streams");

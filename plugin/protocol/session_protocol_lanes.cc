@@ -10,7 +10,7 @@ namespace {
 
 // time between reports of a lane with a credit window: how much of the window is free
 constexpr Nanos kWindowPoll = std::chrono::microseconds(50);
-constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // bytes; a report costs two system calls
+constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // bytes; a report costs up to two system calls
 
 }  // namespace
 
@@ -92,7 +92,7 @@ void SessionProtocol::report(LaneId id, TimePoint now, const LaneReport& report)
                 report.outstanding_bytes, urgent_send_streams_ > 0, lane->window.standing().window_bytes};
   const bool full = !worth_refilling(lane->view);
   if (const auto seen =
-          lane->held.observe(now, report.acknowledged_bytes, report.outstanding_bytes, full, report.min_rtt))
+          lane->queueing_bound.observe(now, report.acknowledged_bytes, report.outstanding_bytes, full, report.min_rtt))
     lane->estimator.no_faster(seen->most, seen->over);
   lane->estimator.age(now, !lane->probe.passed_over());  // idle because others are chosen: a probe will tell
   lane->reported_at = now;
@@ -108,15 +108,15 @@ void SessionProtocol::set_blocked(LaneId id, bool blocked) {
   if (Lane* lane = find(id)) lane->blocked = blocked;
 }
 
-void SessionProtocol::ask_for_sign(LaneId id) {
+void SessionProtocol::send_any_frame(LaneId id) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live || !lane->ledger.has_room_for_report()) return;
-  if (!std::exchange(lane->sign_asked, true)) ++signs_asked_;
+  if (!std::exchange(lane->owes_any_frame, true)) ++owing_lanes_;
 }
 
-void SessionProtocol::ask_for_answer(LaneId id) {
-  ask_for_sign(id);
-  if (Lane* lane = find(id); lane != nullptr && lane->sign_asked) lane->answer_asked = true;
+void SessionProtocol::send_heartbeat_probe(LaneId id) {
+  send_any_frame(id);
+  if (Lane* lane = find(id); lane != nullptr && lane->owes_any_frame) lane->owes_heartbeat_probe = true;
 }
 
 bool SessionProtocol::wants_report(LaneId id, TimePoint now) const {
@@ -212,7 +212,7 @@ void SessionProtocol::lose_lane(LaneId id, bool too_slow) {
   lost_lane_ = true;
   lane->too_slow = too_slow;
   lane->retire_pending = lane->retire_answered = lane->window_pending = false;
-  if (std::exchange(lane->sign_asked, false)) --signs_asked_;
+  if (std::exchange(lane->owes_any_frame, false)) --owing_lanes_;
   lane->fence_pending = session_control_ = true;
   while (!lane->ledger.all_released()) release(FrameHeader(lane->ledger.release_next()));
   // A FENCE that may be lost with this lane is repeated at once, without waiting for this lane's fence. Otherwise two
@@ -221,7 +221,7 @@ void SessionProtocol::lose_lane(LaneId id, bool too_slow) {
     if (h.type != FrameType::fence) return;
     if (Lane* of = find(FenceFrame::of(h).lane); of != nullptr && !of->fence_taken) of->fence_pending = true;
   });
-  assert(signs_asked_ >= 0);
+  assert(owing_lanes_ >= 0);
   if (RecvStream* s = std::exchange(lane->landing, nullptr)) {
     assert(s->landing > 0);
     --s->landing;

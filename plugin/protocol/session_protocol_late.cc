@@ -14,8 +14,8 @@ bool SessionProtocol::watches_control() const {
   });
 }
 
-std::size_t SessionProtocol::say_late_control_again(TimePoint before, TimePoint now,
-                                                    std::span<const ReportedLane> lanes) {
+std::size_t SessionProtocol::retransmit_late_control(TimePoint before, TimePoint now,
+                                                     std::span<const ReportedLane> lanes) {
   for (const ReportedLane& reported : lanes) {
     Lane* lane = find(reported.lane);
     if (lane == nullptr || lane->state != Lane::State::live) continue;
@@ -26,21 +26,21 @@ std::size_t SessionProtocol::say_late_control_again(TimePoint before, TimePoint 
       std::ranges::any_of(lanes_, [this](const auto& lane) { return serves(*lane) && !lane->late.any(); });
   // Nothing follows a GOODBYE: lanes half-close as soon as it is written.
   if (!another || goodbye_written_) return 0;
-  std::size_t said = 0;
+  std::size_t retransmitted = 0;
   for (const auto& lane : lanes_) {
     if (lane->state != Lane::State::live) continue;
     const LateFrames::Range late = lane->late.take_new();
     lane->ledger.for_each_of(late.first, late.end, [&](const FrameHeader& frame) {
       if (!is_statement(frame.type)) return;
-      say_again(frame);
-      ++said;
+      retransmit(frame);
+      ++retransmitted;
     });
   }
-  control_frames_said_again_ += said;
-  return said;
+  control_frames_retransmitted_ += retransmitted;
+  return retransmitted;
 }
 
-void SessionProtocol::say_again(const FrameHeader& frame) {
+void SessionProtocol::retransmit(const FrameHeader& frame) {
   if (frame.type != FrameType::fence) return repeat({frame, true});
   if (Lane* of = find(FenceFrame::of(frame).lane); of != nullptr && !of->fence_taken)
     of->fence_pending = session_control_ = true;

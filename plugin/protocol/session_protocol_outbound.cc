@@ -27,9 +27,9 @@ std::size_t SessionProtocol::next_frames(LaneId id, std::span<OutgoingFrame> fra
   if (lane == nullptr || lane->state != Lane::State::live || !error_.ok()) return 0;
   std::size_t n = 0;
   const bool serving = serves(*lane), control = serving && carries_control(*lane);
-  if (lane->answer_asked && !frames.empty() && lane->ledger.has_room_for_report()) {
+  if (lane->owes_heartbeat_probe && !frames.empty() && lane->ledger.has_room_for_report()) {
     frames[0] = {KeepFrame{.answer_me = true}, {}};
-    lane->answer_asked = false;
+    lane->owes_heartbeat_probe = false;
     take(*lane, frames[n++]);
   }
   if (control) n += take_control(*lane, frames.subspan(n));
@@ -38,13 +38,13 @@ std::size_t SessionProtocol::next_frames(LaneId id, std::span<OutgoingFrame> fra
   if (owes_padding(*lane)) n += take_padding(*lane, frames.subspan(n), LaneProbe::kBytes - lane->taken_bytes);
   if (serving && !is_held_back(*lane)) n += take_data(*lane, frames.subspan(n));
   if (control && (n > 0 || flush)) n += take_lazy(*lane, frames.subspan(n));
-  const bool owes = lane->ledger.owes_report() || lane->sign_asked;
+  const bool owes = lane->ledger.owes_report() || lane->owes_any_frame;
   if (n == 0 && owes && lane->ledger.has_room_for_report()) {
     frames[0] = {};
     take(*lane, frames[n++]);
   }
-  if (n > 0 && std::exchange(lane->sign_asked, false)) --signs_asked_;
-  assert(n <= frames.size() && signs_asked_ >= 0);
+  if (n > 0 && std::exchange(lane->owes_any_frame, false)) --owing_lanes_;
+  assert(n <= frames.size() && owing_lanes_ >= 0);
   return n;
 }
 

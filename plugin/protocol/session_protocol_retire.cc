@@ -20,7 +20,7 @@ bool SessionProtocol::retire(LaneId id, bool retires) {
   lane->retire_answered = false;
   ++lane->retire_edition;
   lane->retire_pending = session_control_ = true;
-  if (retires) ask_for_sign(id);
+  if (retires) send_any_frame(id);
   return true;
 }
 
@@ -62,7 +62,7 @@ void SessionProtocol::on_retire(const FrameHeader& h) {
   lane->retired_announced = false;
   lane->retire_edition = said.edition;
   lane->retire_frames = said.frames;
-  if (lane->retires) ask_for_sign(lane->id);
+  if (lane->retires) send_any_frame(lane->id);
   note_retired(*lane);
 }
 

@@ -11,7 +11,7 @@ namespace railweave::wire::contract {
 namespace {
 
 std::vector<LaneFactory>& registry() {
-  static std::vector<LaneFactory> factories;  // of whatever file registers first
+  static std::vector<LaneFactory> factories;  // constructed when the first file registers
   return factories;
 }
 

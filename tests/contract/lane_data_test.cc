@@ -1,4 +1,4 @@
-// Frames arrive whole, in order, where they were meant to.
+// Lanes of every wire: frames arrive whole, in order, and at their targets.
 #include <random>
 
 #include "tests/contract/lane_contract.h"
@@ -100,7 +100,7 @@ TEST_P(LaneData, metrics_are_the_same_from_birth_to_end_and_outlive_the_lane) {
   pair.near.reset();
   EXPECT_EQ(metrics->sent.frames.value(), 5u);
   EXPECT_EQ(metrics->sent.payload_bytes.value(), 500u);
-  EXPECT_EQ(metrics->closed.value(), 0u);  // whoever drives lanes says so
+  EXPECT_EQ(metrics->closed.value(), 0u);  // the lane's driver sets this counter
 }
 
 INSTANTIATE_TEST_SUITE_P(Wires, LaneData, ::testing::ValuesIn(all_factories()),

@@ -1,4 +1,4 @@
-// How a lane ends: orderly, half, or by an error.
+// Lanes of every wire: orderly ends, half-closes, and errors.
 #include "tests/contract/lane_contract.h"
 
 namespace railweave::wire::contract {
@@ -14,7 +14,7 @@ class LaneEnds : public LaneContract {
 
 TEST_P(LaneEnds, the_peers_end_is_seen_after_all_data) {
   for (int i = 0; i < 20; ++i) send(near, far, std::size_t(i) * 1000);
-  turn_until([&] { return near.freed == near.queued; }, 1000);  // written, hardly read
+  turn_until([&] { return near.freed == near.queued; }, 1000);  // all is written, little is read
   pair.near.reset();
   turn_until([&] { return !far.read_error.ok(); }, 1000);
   EXPECT_EQ(far.arrived, 20u);

@@ -1,4 +1,4 @@
-// Budgets, back-pressure, and what a lane says of its health.
+// Lanes of every wire: budgets, back-pressure, and health().
 #include "tests/contract/lane_contract.h"
 
 namespace railweave::wire::contract {

@@ -1,4 +1,4 @@
-// Whose memory it is: withdraw() and released().
+// Lanes of every wire: no access to memory after withdraw_payload(), withdraw_target() or released().
 #include <sys/mman.h>
 
 #include "tests/contract/lane_contract.h"
@@ -6,7 +6,7 @@
 namespace railweave::wire::contract {
 namespace {
 
-// Memory that can be taken away: any access after that kills the test.
+// Memory that take_away() makes inaccessible: any later access kills the test.
 class Pages {
  public:
   explicit Pages(std::size_t size)
@@ -27,7 +27,7 @@ class Pages {
 
 class LaneMemory : public LaneContract {
  protected:
-  // Reads at `far` in little bites until it is inside the next frame's payload.
+  // Reads at `far` in small pieces until it is inside the next frame's payload.
   void read_into_payload() {
     for (int i = 0; i < 10'000 && !far.inside_payload(); ++i)
       if (far.read(100) == 0) pair.pass_time();
@@ -45,7 +45,7 @@ TEST_P(LaneMemory, withdraw_while_a_send_is_stuck) {
   }
   write_until_stuck(near);
   ASSERT_LT(near.handed, kFrames);
-  // What was taken arrives as it was, though its memory is gone; the rest is never asked for.
+  // Frames that the lane took arrive intact though their memory is gone. The lane takes no more frames.
   if (!pair.near->withdraw_payload(pages.all())) GTEST_SKIP() << "the kernel holds it: this lane is to be closed";
   pages.take_away();
   near.frames_per_ask = 0;
@@ -120,7 +120,7 @@ TEST_P(LaneMemory, a_lane_that_has_ended_touches_no_memory) {
 }
 
 TEST_P(LaneMemory, released_memory_is_free_for_other_use) {
-  // The recorder overwrites what is released; the far side checks what arrives.
+  // The near recorder overwrites released memory; the far one checks what arrives.
   for (int i = 0; i < 40; ++i) send(near, far, 64 * KiB);
   turn_until([&] { return near.freed == near.queued; });
   EXPECT_EQ(near.handed, near.queued);

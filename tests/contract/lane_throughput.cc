@@ -1,5 +1,5 @@
-// How fast one lane is beside a bare socket, over loopback, both polled by one thread at each end. Not a test: it
-// prints.
+// Prints the throughput of one TCP lane and of a bare socket over loopback, each polled by one thread per end. Not a
+// test.
 #include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -22,7 +22,7 @@ namespace {
 
 struct Options {
   std::size_t payload_bytes = 256 * KiB;
-  std::size_t window_bytes = 4 * MiB;  // the sender's and the receiver's memory, used round and round
+  std::size_t window_bytes = 4 * MiB;  // memory of each end, used again and again
   double seconds = 2;
   std::size_t zerocopy_bytes = 0;
   int rounds = 3;
@@ -53,7 +53,7 @@ double cpu_seconds() {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// Runs both ends for the time; `receive` returns the bytes that one call got.
+// Runs both ends for o.seconds. Returns GB/s. `receive` returns the bytes that one call received.
 template <class Send, class Receive>
 double run(const char* what, const Options& o, Send send, Receive receive) {
   std::atomic<bool> stop{false};
@@ -146,13 +146,13 @@ int main(int argc, char** argv) {
   CLI::App app{"Throughput of one TCP lane over loopback beside a bare polled socket"};
   app.add_option("--payload", o.payload_bytes, "bytes per frame, and per call of the bare socket")
       ->capture_default_str();
-  app.add_option("--window", o.window_bytes, "bytes of memory at each end, used round and round")
+  app.add_option("--window", o.window_bytes, "bytes of memory at each end, used again and again")
       ->capture_default_str();
   app.add_option("--seconds", o.seconds, "time per measurement")->capture_default_str();
   app.add_option("--zerocopy", o.zerocopy_bytes, "zero-copy threshold in bytes, 0: never")->capture_default_str();
   app.add_option("--cc", o.congestion_control, "TCP congestion control, empty: the kernel's default")
       ->capture_default_str();
-  app.add_option("--rounds", o.rounds, "bare and lane in turn, this often")->capture_default_str();
+  app.add_option("--rounds", o.rounds, "measurements of each, bare socket and lane in turn")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   for (int i = 0; i < o.rounds; ++i) {
     const double raw = run_raw(o), lane = run_lane(o);

@@ -20,7 +20,7 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 32);
 }
 
-// The eight payload bytes at word `index`.
+// Returns the eight payload bytes at word `index`.
 std::uint64_t word(const FrameName& name, std::size_t index) {
   return mixed((name.seq << 24) + (std::uint64_t{name.sender} << 60) + index + 1);
 }
@@ -156,7 +156,7 @@ Result<Target> Recorder::header(std::span<const std::byte, kHeaderBytes> bytes) 
   header_answered_ = true;
   const Incoming& in = incoming_.front();
   if (in.discarded) return Target{{static_cast<std::byte*>(nullptr), name.size}};
-  return Target{in.memory, in.name.seq % 3 == 0};  // a third of them read_while_landing: they must land like the others
+  return Target{in.memory, in.name.seq % 3 == 0};  // every third target is read_while_landing
 }
 
 Status Recorder::consumed(std::span<const std::byte, kHeaderBytes> bytes) {

@@ -1,5 +1,5 @@
-// The session's stand-in: sends frames that say what they are, and checks every frame, byte and promise it sees.
-// It is hostile within the contract: memory that was released is overwritten at once, receive memory has guard bytes.
+// A LaneHandler in place of a session: its frames' headers name the frames, and it checks every frame, byte and call.
+// It overwrites released memory at once and puts guard bytes around receive memory.
 #pragma once
 
 #include <deque>
@@ -11,10 +11,10 @@
 
 namespace railweave::wire::contract {
 
-// What a test header carries; the rest of the header is filled with a pattern of these.
+// Content of a test header; the rest of the header is a pattern computed from it.
 struct FrameName {
   std::uint32_t sender = 0;
-  std::uint32_t size = 0;  // of the payload, bytes
+  std::uint32_t size = 0;  // bytes of the payload
   std::uint64_t seq = 0;
 
   friend bool operator==(const FrameName&, const FrameName&) = default;
@@ -23,28 +23,29 @@ struct FrameName {
 std::array<std::byte, kHeaderBytes> encode(const FrameName& name);
 FrameName decode(std::span<const std::byte, kHeaderBytes> header);
 void fill(const FrameName& name, std::span<std::byte> payload);
-// Index of the first byte that is not the frame's; payload.size() if there is none.
+// Returns the index of the first byte that differs from the frame's payload; payload.size() if there is none.
 std::size_t first_wrong(const FrameName& name, std::span<const std::byte> payload);
 
 class Recorder final : public LaneHandler {
  public:
-  // `sender` makes this end's bytes unlike any other's.
+  // `sender`: a number of this end, which makes its payloads differ from those of other ends.
   Recorder(Lane& lane, std::uint32_t sender) : lane_(lane), sender_(sender) {}
 
-  // Sending. The payload lies in memory of the recorder, or in the caller's, which is left alone after release.
+  // Queues the next frame to send. The payload is in memory of the recorder, or in the caller's, which is not
+  // overwritten after release.
   FrameName queue(std::size_t size) { return queue_from({}, size); }
   FrameName queue_from(std::span<std::byte> memory) { return queue_from(memory, memory.size()); }
-  // Lane::write once; returns the bytes moved. Does nothing after an error.
+  // Calls Lane::write() once and returns the bytes moved. Does nothing after an error.
   std::size_t write();
 
-  // Receiving. The next frame to come is this one.
+  // Expects `frame` after those expected before.
   void expect(const FrameName& frame) { add({frame, {}, nullptr, true, false}); }
   void expect_at(const FrameName& frame, std::span<std::byte> memory) { add({frame, memory, nullptr, true, false}); }
-  // Its payload is withdrawn on the way: nobody looks at it.
+  // The same for a frame whose target is withdrawn meanwhile: its payload is not checked.
   void expect_lost(const FrameName& frame, std::span<std::byte> memory) { add({frame, memory, nullptr, false, false}); }
-  // The answer to its header is: throw away.
+  // The same for a frame whose payload the lane is to discard.
   void expect_discarded(const FrameName& frame) { add({frame, {}, nullptr, false, true}); }
-  // Lane::read once; returns the bytes moved. Does nothing after an error.
+  // Calls Lane::read() once and returns the bytes moved. Does nothing after an error.
   std::size_t read(std::size_t budget_bytes);
 
   bool nothing_expected() const { return incoming_.empty(); }
@@ -52,11 +53,11 @@ class Recorder final : public LaneHandler {
   std::string describe() const;
 
   Moved last_write, last_read;
-  Status write_error, read_error;                                         // first ones
-  std::size_t queued = 0, taken = 0, handed = 0, freed = 0, arrived = 0;  // frames; handed = written, freed = released
+  Status write_error, read_error;                                         // first errors
+  std::size_t queued = 0, taken = 0, handed = 0, freed = 0, arrived = 0;  // in frames; handed: written, freed: released
   std::uint64_t taken_bytes = 0;                                          // headers included
-  std::size_t frames_per_ask = 16;                                        // given at most, when asked
-  Status answer_to_header, answer_to_consumed;  // when not ok: what the lane is told from now on
+  std::size_t frames_per_ask = 16;                                        // most frames that next_frames() returns
+  Status answer_to_header, answer_to_consumed;  // when not ok: returned to the lane from now on
 
   // LaneHandler
   std::size_t next_frames(std::span<OutFrame> frames) override;
@@ -85,9 +86,9 @@ class Recorder final : public LaneHandler {
   Lane& lane_;
   const std::uint32_t sender_;
   std::uint64_t next_seq_ = 0;
-  std::deque<Outgoing> outgoing_;  // not yet released; the first taken - freed of them are with the lane
-  std::deque<Incoming> incoming_;  // to come
-  bool header_answered_ = false;   // of incoming_.front()
+  std::deque<Outgoing> outgoing_;  // not yet released; the lane has taken the first `taken - freed`
+  std::deque<Incoming> incoming_;  // expected
+  bool header_answered_ = false;   // the header of incoming_.front() was answered
 };
 
 }  // namespace railweave::wire::contract

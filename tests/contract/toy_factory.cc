@@ -1,5 +1,5 @@
-// A whole wire in one file: frames over the unix socket that the handshake would have used. It shows what a wire has to
-// do (docs/internals/wire.md, "Adding a wire"), and that the contract suite is all that learns of it.
+// A complete wire in one file: frames over the unix socket that the handshake would have used. It shows what a wire
+// must implement (docs/internals/wire.md, "Adding a wire"). Only the contract suite uses it.
 #include <linux/sockios.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -44,7 +44,7 @@ class ToyLane final : public Lane {
   }
 
   LaneEnd why_ended() const override { return why_ended_; }
-  // Takes its time, as a queue pair does.
+  // Ends at the third call only, because a queue pair takes time, too.
   bool end() override { return ++asked_for_end_ > 2; }
   bool at_frame_boundary() const override { return !frame_; }
 
@@ -60,7 +60,7 @@ class ToyLane final : public Lane {
 
   LaneHealth health() override {
     int unread = 0;
-    // of a unix socket: what the kernel holds, its own accounts included
+    // For a unix socket SIOCOUTQ counts the kernel's own structures, too. Only 0 shows what the peer has read.
     (void)::ioctl(descriptor(), SIOCOUTQ, &unread);
     if (unread == 0) acknowledged_bytes_ = sent_bytes_;
     return {taken_bytes_ - acknowledged_bytes_, acknowledged_bytes_, std::chrono::microseconds(5), Nanos{0}};
@@ -134,7 +134,7 @@ class ToyLane final : public Lane {
     const ssize_t n = rest.empty() ? 0
                                    : ::send(descriptor(), rest.data(), std::min<std::size_t>(rest.size(), 64 * KiB),
                                             MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n < 0) {  // read() says why, if it is more than a full socket
+    if (n < 0) {  // the socket is full, or broken, which read() reports
       moved.blocked = true;
       return;
     }
@@ -162,17 +162,17 @@ class ToyLane final : public Lane {
   LaneEnd why_ended_ = LaneEnd::closed;
   int asked_for_end_ = 0;
   bool finishing_ = false;
-  std::optional<OutFrame> frame_;  // taken, and not wholly sent; its payload shrinks
-  std::vector<std::byte> kept_;    // that payload, once it was withdrawn
-  std::size_t header_sent_ = 0;    // of the frame's
+  std::optional<OutFrame> frame_;  // taken, not completely sent; `payload` is the unsent rest
+  std::vector<std::byte> kept_;    // copy of that rest after withdraw_payload()
+  std::size_t header_sent_ = 0;    // bytes of the frame's header
   std::uint64_t taken_bytes_ = 0, sent_bytes_ = 0, acknowledged_bytes_ = 0;
   std::array<std::byte, kHeaderBytes> header_{};
-  std::size_t header_have_ = 0;  // all of it: its payload is coming
-  std::byte* place_ = nullptr;   // of the next byte; null: thrown away
+  std::size_t header_have_ = 0;  // bytes of header_; kHeaderBytes: its payload is arriving
+  std::byte* place_ = nullptr;   // place of the next payload byte; null: discarded
   std::size_t payload_left_ = 0;
 };
 
-// Both ends offer a byte, and want the other's; each lane takes three looks to be born.
+// Both ends offer one byte and expect the other's. The third poll() returns the lane.
 class PendingToyLane final : public PendingLane {
  public:
   Result<Offer> offer() override { return Offer{{std::byte{'t'}}}; }

@@ -1,5 +1,5 @@
-// Descriptors of this process that belong to rails' accounts (plugin/engine/credit/shared_account.h). How many there
-// are depends on this user's other processes, so counts of descriptors or sockets leave these out.
+// Finds the descriptors of this process that belong to rails' accounts (plugin/engine/credit/shared_account.h). Their
+// number depends on the user's other processes, so tests leave them out of counts of descriptors and sockets.
 #pragma once
 
 #include <sys/socket.h>
@@ -13,13 +13,13 @@
 
 namespace railweave {
 
-// `entry`: of /proc/self/fd.
+// `entry`: a name in /proc/self/fd, the number of the descriptor. Returns true for every pipe, too.
 inline bool is_of_an_account(const char* entry) {
   std::array<char, 64> target{};
   (void)!::readlink((std::string("/proc/self/fd/") + entry).c_str(), target.data(), target.size() - 1);
   const std::string_view link(target.data());
   if (link.starts_with("pipe:") || link.starts_with("/memfd:railweave-account")) return true;
-  // The serving process's sockets have the account's name at their own end, the asking process's at the other.
+  // A socket of the serving process is bound to the account's name; a socket of an asking process has it as its peer.
   for (const auto name_of : {::getsockname, ::getpeername}) {
     sockaddr_un at{};
     socklen_t size = sizeof at;

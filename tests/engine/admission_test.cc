@@ -1,5 +1,5 @@
-// Engines with a key (docs/operate/admission.md): who has it comes in, who has not is told so, and strangers learn
-// nothing.
+// Engines with a key (docs/operate/admission.md): a peer with the key connects, a peer without it is refused with the
+// reason, and strangers learn nothing.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ Config without_key(bool shm = false) {
   return config;
 }
 
-// Why it does not come up; ok where it does, or nothing comes of it within `patience`.
+// Dials and returns the error of the connect; ok if it succeeds, or does not end within `patience`.
 Status why_not(Engine& from, const Handle& handle, Nanos patience) {
   auto connector = from.connect(0, handle);
   if (!connector.ok()) return connector.status();
@@ -53,7 +53,7 @@ Status why_not(Engine& from, const Handle& handle, Nanos patience) {
 
 std::size_t sessions(const Engine& engine) { return engine.stats().sessions.size(); }
 
-// What the peer says until it closes; all that came where it does not within `patience`.
+// Returns the bytes that the peer sends until it closes, or within `patience`. Sets `closed` if the peer closed.
 Bytes heard_until_closed(int fd, Nanos patience, bool& closed) {
   Bytes heard;
   closed = false;
@@ -110,7 +110,7 @@ TEST(Admission, crossing_dials_make_one_session) {
   EXPECT_EQ(sessions(*a), 1u);
 }
 
-// Everything it joins by is shown: four lanes come up, and the log says nothing of the key's text.
+// All four lanes come up with the key, and no log line contains the key's text.
 TEST(Admission, lanes_join_and_no_log_line_shows_the_key) {
   const KeyFile file;
   LogCapture log;
@@ -126,7 +126,8 @@ TEST(Admission, lanes_join_and_no_log_line_shows_the_key) {
   EXPECT_TRUE(log.warnings().empty()) << log.all();
 }
 
-// One that is certain: no second round, no waiting for the time that a connect has.
+// Asserts that both ends report a refusal at once, without a second round of dials and without waiting for the connect
+// timeout. The acceptor warns once, though two connects fail.
 void refused_at_both_ends(const Config& dialler, const Config& acceptor, const std::string& at_dialler,
                           const std::string& at_acceptor) {
   LogCapture log;
@@ -179,7 +180,7 @@ TEST(Admission, an_unfit_key_file_starts_no_engine) {
                                            ": mode 0644, expected nothing for group and others (chmod 600)");
 }
 
-// Two engines that are connected, and somebody between them who has seen all of it.
+// Two connected engines, and a Between that has recorded everything that the dialler sent.
 class RecordedHandshake : public testing::Test {
  protected:
   void SetUp() override {
@@ -250,7 +251,7 @@ TEST_F(RecordedHandshake, connections_that_send_noise_are_closed_unanswered) {
   }
 }
 
-// After a challenge, too, silence has an end.
+// A caller that falls silent after its challenge is closed, too.
 TEST_F(RecordedHandshake, a_caller_silent_after_its_challenge_is_closed) {
   OwnedFd fd = probe_at(engine::decode_handle(handle_).value());
   ASSERT_TRUE(fd);
@@ -261,7 +262,7 @@ TEST_F(RecordedHandshake, a_caller_silent_after_its_challenge_is_closed) {
   all_is_well();
 }
 
-// The caller knows all of the session but its secret: its number, both instances, and the key.
+// The caller knows the key, the session's serial and both instances, but not the session's secret.
 TEST_F(RecordedHandshake, a_caller_without_the_session_secret_joins_no_lane) {
   Hello join = said_;
   join.kind = Hello::Kind::join;
@@ -272,7 +273,7 @@ TEST_F(RecordedHandshake, a_caller_without_the_session_secret_joins_no_lane) {
     const KeyedCaller caller(handle_, key_, join, session);
     EXPECT_TRUE(caller.admitted());
     EXPECT_EQ(caller.answer().kind, Hello::Kind::refused);
-    EXPECT_EQ(caller.answer().reason, "whoever joins a session must know its secret");
+    EXPECT_EQ(caller.answer().reason, "the dialler does not know the session's secret");
   }
   EXPECT_EQ(b_->stats().sessions[0].lanes.size(), 1u);
   all_is_well();
@@ -287,7 +288,7 @@ TEST_F(RecordedHandshake, a_caller_with_the_key_may_begin_its_own_session) {
   EXPECT_EQ(caller.answer().kind, Hello::Kind::welcome) << caller.answer().reason;
 }
 
-// Every part of the exchange, both ways: whoever alters a byte of it lets nobody in.
+// One byte altered in any part of the handshake, in either direction, makes the connect fail.
 TEST(Admission, a_handshake_altered_on_its_way_is_refused) {
   const KeyFile file;
   const auto b = start_engine(with_key(file));

@@ -28,13 +28,14 @@ Between::Between(const Handle& acceptor, Alter alter)
     : alter_(std::move(alter)),
       acceptor_(engine::decode_handle(acceptor).value()),
       self_(acceptor_),
-      door_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+      listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof here;
-  if (bind(door_.get(), reinterpret_cast<const sockaddr*>(&here), length) != 0 || listen(door_.get(), 64) != 0) return;
-  getsockname(door_.get(), reinterpret_cast<sockaddr*>(&here), &length);
+  if (bind(listener_.get(), reinterpret_cast<const sockaddr*>(&here), length) != 0 || listen(listener_.get(), 64) != 0)
+    return;
+  getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&here), &length);
   Address loopback{.family = Address::Family::v4, .prefix_bits = 8};
   loopback.bytes = {127, 0, 0, 1};
   self_.addresses = {{loopback, ntohs(here.sin_port)}};
@@ -55,7 +56,7 @@ Bytes Between::said_by_dialler() const {
 
 void Between::serve() {
   while (!stop_) {
-    std::vector<pollfd> waiting{{door_.get(), POLLIN, 0}};
+    std::vector<pollfd> waiting{{listener_.get(), POLLIN, 0}};
     for (const auto& pair : pairs_) {
       waiting.push_back({pair->dialler.get(), POLLIN, 0});
       waiting.push_back({pair->acceptor.get(), POLLIN, 0});
@@ -74,11 +75,11 @@ void Between::serve() {
 }
 
 void Between::let_in() {
-  OwnedFd dialler(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  OwnedFd dialler(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (dialler) pairs_.push_back(std::make_unique<Pair>(Pair{std::move(dialler), probe_at(acceptor_)}));
 }
 
-// False: that end is gone.
+// Forwards what one end sent. Returns false if either end is gone.
 bool Between::pass(Pair& pair, bool from_dialler) {
   std::array<std::byte, 16384> chunk;
   const int from = (from_dialler ? pair.dialler : pair.acceptor).get(),

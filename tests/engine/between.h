@@ -1,4 +1,5 @@
-// Somebody between a dialler and an acceptor, on loopback: passes on what both say, remembers it, and may alter it.
+// A proxy on loopback between diallers and an acceptor: it forwards the bytes of both, may alter them, and records what
+// the first dialler sends.
 #pragma once
 
 #include <atomic>
@@ -19,16 +20,16 @@ using Bytes = std::vector<std::byte>;
 
 class Between {
  public:
-  // May alter bytes on their way; `at`: how many went that way on that connection before. Called on the Between's
+  // May alter bytes on their way. `at`: how many bytes went that way on that connection before. Called on the Between's
   // thread.
   using Alter = std::function<void(bool from_dialler, std::size_t at, std::span<std::byte> bytes)>;
 
   explicit Between(const Handle& acceptor, Alter alter = {});
   ~Between();
 
-  // The acceptor's listener, as who dials it will reach us.
+  // Returns the acceptor's handle with the proxy's address in place of the acceptor's.
   Handle handle() const;
-  // What the dialler of the first connection said so far.
+  // Returns the bytes that the dialler of the first connection has sent so far.
   Bytes said_by_dialler() const;
 
  private:
@@ -43,16 +44,16 @@ class Between {
 
   const Alter alter_;
   engine::HandleContent acceptor_, self_;
-  OwnedFd door_;
+  OwnedFd listener_;
   std::atomic<bool> stop_{false};
-  std::vector<std::unique_ptr<Pair>> pairs_;  // the thread's
+  std::vector<std::unique_ptr<Pair>> pairs_;  // used by the thread only
   mutable std::mutex mutex_;
   Bytes recorded_;         // guarded by mutex_
-  bool recording_ = true;  // the thread's: of the first connection
+  bool recording_ = true;  // used by the thread only; false after the first connection ended
   std::thread thread_;
 };
 
-// Connects to the first IPv4 address of `handle`. Empty after a test failure.
+// Connects to the first IPv4 address of `handle`. Returns an empty descriptor after a test failure.
 OwnedFd probe_at(const engine::HandleContent& handle);
 
 }  // namespace railweave::engine_test

@@ -1,4 +1,4 @@
-// RAILWEAVE_CHECKSUM: somebody between two engines alters bytes, and nobody ever sees one.
+// RAILWEAVE_CHECKSUM: a proxy between two engines alters bytes, and no caller ever sees an altered byte.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Config checked(bool on) {
   return config;
 }
 
-// Alters one byte of the first run of payload (kFill) that goes one way, behind `from` bytes of it; once.
+// Alters, once, one byte of the first run of payload (kFill) in one direction, after the first `from` bytes.
 class OneWrongByte {
  public:
   explicit OneWrongByte(bool from_dialler, std::size_t from = 0) : from_dialler_(from_dialler), from_(from) {}
@@ -47,7 +47,8 @@ class OneWrongByte {
   std::atomic<bool> done_{false};
 };
 
-// Their first lane goes by the Between, those that come later do not. `ends` sends with the dialler, or to it.
+// Two engines. Their first lane passes through `between`, later lanes do not. `there` sends from the dialler, `back` to
+// the dialler.
 struct Pair {
   std::shared_ptr<Engine> dialler, acceptor;
   std::unique_ptr<Between> between;
@@ -83,8 +84,8 @@ std::size_t open_lanes(const Engine& engine) {
              : std::size_t(std::ranges::count(stats.sessions[0].lanes, false, &LaneStats::closed));
 }
 
-// What was received, with no other byte seen on the way there than the one before and the one after where
-// `read_while_landing`.
+// Sends `size` bytes of kFill. Returns true if all arrive intact. With `read_while_landing` the receiver's memory must
+// not hold the wrong byte at any time before, either.
 bool send_fill(Ends& ends, std::size_t size, bool read_while_landing) {
   const std::vector<std::byte> data(size, kFill);
   std::vector<std::byte> place(size);
@@ -104,7 +105,7 @@ bool send_fill(Ends& ends, std::size_t size, bool read_while_landing) {
       if (!progress.ok()) return failed = progress.status(), true;
       sent = progress->done;
     }
-    for (std::size_t i = 0; read_while_landing && i < size; i += 1)  // as a GPU would, whatever we know of it
+    for (std::size_t i = 0; read_while_landing && i < size; i += 1)  // a GPU may read all of it at any time
       wrong |= __atomic_load_n(reinterpret_cast<unsigned char*>(&place[i]), __ATOMIC_RELAXED) ==
                std::to_integer<unsigned char>(kWrong);
     return sent && received;
@@ -148,7 +149,7 @@ TEST(Checksum, the_senders_setting_counts) {
   for (const bool from_dialler : {true, false}) goes_again(from_dialler, 4 << 20, false, false);
 }
 
-// What the tests above rely on.
+// Shows that the wrong byte of the tests above takes effect.
 TEST(Checksum, a_wrong_byte_arrives_where_the_sender_has_it_off) {
   OneWrongByte wrong(true);
   Pair pair = meet_through(checked(false), checked(true), wrong.alter());
@@ -167,7 +168,7 @@ TEST(Checksum, a_wrong_byte_arrives_where_the_sender_has_it_off) {
   EXPECT_EQ(damaged(*pair.acceptor), 0u);
 }
 
-// A header that was altered is damage, too, where payload is checked: here an ack's or a grant's.
+// With checksums on, an altered header counts as damage, too: here the header of an ack or of a grant.
 TEST(Checksum, an_altered_header_counts_as_damage) {
   for (const bool from_dialler : {true, false}) {
     LogCapture log;
@@ -191,7 +192,8 @@ TEST(Checksum, an_altered_header_counts_as_damage) {
   }
 }
 
-// Its memory is another's by then: it is neither looked at nor written, and the lane is not to blame.
+// The caller uses the memory for something else by then: the engine neither checks nor writes the segment, and counts
+// no damaged frame.
 TEST(Checksum, a_damaged_segment_of_withdrawn_memory_is_discarded) {
   for (const bool read_while_landing : {false, true}) {
     constexpr std::size_t kSize = 4 << 20, kHeldAt = 100'000;
@@ -201,7 +203,7 @@ TEST(Checksum, a_damaged_segment_of_withdrawn_memory_is_discarded) {
                              [&, alter = wrong.alter()](bool from, std::size_t at, std::span<std::byte> bytes) {
                                alter(from, at, bytes);
                                if (!wrong.done() || held) return;
-                               held = true;  // the wrong byte and the rest of its segment
+                               held = true;  // holds back the wrong byte and the rest of its segment
                                while (!go_on && !stop) std::this_thread::sleep_for(1ms);
                              });
     struct Let {
@@ -222,7 +224,7 @@ TEST(Checksum, a_damaged_segment_of_withdrawn_memory_is_discarded) {
       (void)pair.there.recv->test(*receive);
       return bool(held);
     }));
-    for (int i = 0; i < 100; ++i) (void)pair.there.recv->test(*receive);  // in the middle of that segment
+    for (int i = 0; i < 100; ++i) (void)pair.there.recv->test(*receive);  // reads the first part of that segment
     pair.there.recv->withdraw(place.data(), place.size());
     std::ranges::fill(place, std::byte{0x77});
     go_on = true;

@@ -1,4 +1,5 @@
-// The third message of a handshake: without it there is no lane and no session, and nobody waits for an answer to it.
+// The confirm, the third message of a handshake: without it there is no lane and no session. The dialler waits for no
+// answer to it.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -36,7 +37,7 @@ TEST_F(Unconfirmed, a_dialler_that_never_confirms_has_no_session_and_is_closed) 
   Rogue rogue(handle_, as_it_is, as_it_is, 0);
   ASSERT_TRUE(rogue.welcome());
   EXPECT_EQ(sessions(), 1u);
-  EXPECT_TRUE(rogue.shown_out(deadline(8s)));
+  EXPECT_TRUE(rogue.is_closed(deadline(8s)));
   EXPECT_EQ(sessions(), 1u);
   EXPECT_TRUE(logged(log, "lane 0 of rogue pid 1 is not confirmed: connection from 127.0.0.1:")) << log.all();
 }
@@ -51,7 +52,7 @@ TEST_F(Unconfirmed, a_confirm_of_another_lane_is_refused) {
     const LogCapture log;
     Rogue rogue(handle_, as_it_is, spoil, 1);
     ASSERT_TRUE(rogue.welcome());
-    EXPECT_TRUE(rogue.shown_out(deadline(3s))) << "at once, not when its time is over";
+    EXPECT_TRUE(rogue.is_closed(deadline(3s))) << "at once, not when its time is over";
     EXPECT_TRUE(logged(log, "expected a confirm") || logged(log, "a confirm of another lane")) << log.all();
     EXPECT_EQ(sessions(), 1u);
   }
@@ -60,14 +61,14 @@ TEST_F(Unconfirmed, a_confirm_of_another_lane_is_refused) {
 TEST_F(Unconfirmed, a_second_confirm_closes_the_connection) {
   Rogue rogue(handle_, as_it_is, as_it_is, 2);
   ASSERT_TRUE(rogue.welcome());
-  EXPECT_TRUE(rogue.shown_out(deadline(5s)));
+  EXPECT_TRUE(rogue.is_closed(deadline(5s)));
   EXPECT_TRUE(eventually([&] { return sessions() == 1; }));
 }
 
 TEST_F(Unconfirmed, a_rail_that_was_not_announced_is_refused_by_number) {
   Rogue rogue(handle_, [](Hello& h) { h.local_rail = 5; });
   EXPECT_FALSE(rogue.welcome());
-  EXPECT_EQ(rogue.answer().reason, "rail 5 of 1 announced rails");
+  EXPECT_EQ(rogue.answer().reason, "the dialler's rail 5 is not among the 1 that it announces");
 }
 
 TEST_F(Unconfirmed, an_old_version_is_named) {
@@ -78,28 +79,28 @@ TEST_F(Unconfirmed, an_old_version_is_named) {
   EXPECT_TRUE(logged(log, "connection from 127.0.0.1:")) << log.all();
 }
 
-// An acceptor that says welcome and not a word more.
+// An acceptor that answers a Hello with a welcome, and sends nothing after it.
 class Silent {
  public:
-  Silent() : door_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Silent() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in any{};
     any.sin_family = AF_INET;
     any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof any;
     const timeval patience{20, 0};
-    EXPECT_EQ(setsockopt(door_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-    EXPECT_EQ(bind(door_.get(), reinterpret_cast<sockaddr*>(&any), sizeof any), 0);
-    EXPECT_EQ(listen(door_.get(), 8), 0);
-    EXPECT_EQ(getsockname(door_.get(), reinterpret_cast<sockaddr*>(&any), &size), 0);
+    EXPECT_EQ(setsockopt(listener_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&any), sizeof any), 0);
+    EXPECT_EQ(listen(listener_.get(), 8), 0);
+    EXPECT_EQ(getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&any), &size), 0);
     engine::PeerAddress address;
     address.address.bytes = {127, 0, 0, 1};
     address.port = ntohs(any.sin_port);
     self_ = {random_id(), 1, {address}};
   }
   Handle handle() const { return engine::encode_handle(self_); }
-  // True: the dialler's Hello was welcomed.
+  // Accepts a connection and sends a welcome for its Hello. Returns false if either fails.
   bool welcome_one() {
-    fd_.reset(accept(door_.get(), nullptr, nullptr));
+    fd_.reset(accept(listener_.get(), nullptr, nullptr));
     Hello first;
     if (!fd_ || !receive(first)) return false;
     Hello welcome = first;
@@ -111,10 +112,10 @@ class Silent {
     const auto bytes = engine::encode_hello(welcome);
     return send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size());
   }
-  // The next connection's, which is closed then.
+  // Receives the Hello of the next connection and closes that connection.
   bool receive_and_close(Hello& hello) {
     OwnedFd lane = std::move(fd_);
-    fd_.reset(accept(door_.get(), nullptr, nullptr));
+    fd_.reset(accept(listener_.get(), nullptr, nullptr));
     const bool heard = fd_ && receive(hello);
     fd_ = std::move(lane);
     return heard;
@@ -136,11 +137,11 @@ class Silent {
   }
 
  private:
-  OwnedFd door_, fd_;
+  OwnedFd listener_, fd_;
   engine::HandleContent self_;
 };
 
-// Connecting costs no round trip more than a welcome does: the stream is asked for right behind the confirm.
+// The dialler sends OPEN right behind the confirm, so that the confirm costs no round trip.
 TEST(Confirm, the_diallers_first_frame_follows_without_an_answer) {
   const auto engine = start_engine();
   ASSERT_TRUE(engine);
@@ -158,7 +159,7 @@ TEST(Confirm, the_diallers_first_frame_follows_without_an_answer) {
   EXPECT_EQ(frame.value().type, protocol::FrameType::open);
 }
 
-// A rail that lets small packets through only would use up all numbers in two days.
+// A rail that passes only small packets confirms no lane: without reuse its dials would use up all lane numbers.
 TEST(Confirm, the_number_of_an_unconfirmed_lane_is_used_again) {
   Config config = loopback();
   config.lanes_per_rail = 2;

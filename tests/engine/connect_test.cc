@@ -1,4 +1,4 @@
-// Connecting: one session per pair of instances, however the streams come about.
+// Connecting: two instances share one session per traffic class, whichever side connects the streams.
 #include <gtest/gtest.h>
 
 #include "two_engines.h"
@@ -20,7 +20,7 @@ struct Meeting {
   std::unique_ptr<Connector> connector;
 };
 
-// A listener at `to` and a dial from `from` that has begun and not been polled.
+// Opens a listener at `to` and begins a dial from `from`; the connector is not polled yet.
 Meeting begin(Engine& from, Engine& to) {
   Handle handle;
   auto listener = to.listen(0, handle);
@@ -81,7 +81,7 @@ TEST(Connect, many_streams_use_the_sockets_of_one) {
     ASSERT_TRUE(streams[i]) << i;
     ASSERT_TRUE(transfer(streams[i], 10'000, i));
   }
-  // Fewer is possible: what the first connect was about to close may have been counted.
+  // Fewer are possible: `before` may count sockets that the first connect was about to close.
   EXPECT_LE(open_descriptors(), before);
   EXPECT_EQ(sessions_of(*a), 1u);
 }
@@ -131,7 +131,7 @@ TEST(Connect, traffic_classes_have_sessions_of_their_own) {
   for (Ends& ends : streams) ASSERT_TRUE(transfer(ends, 1000, 7));
 }
 
-// 512 at once from 16 processes' worth of engines: nobody has polled before the last has begun.
+// 512 connects from 64 engines: no connector is polled before the last connect has begun.
 TEST(Connect, one_listener_takes_512_connects_at_once) {
   const auto to = start_engine();
   ASSERT_TRUE(to);
@@ -235,7 +235,7 @@ TEST(Connect, connectors_that_give_up_leave_nothing_behind) {
     ASSERT_TRUE(m.connector);
     if (i % 3 == 1) (void)m.connector->poll();
   }
-  // A lane's ledger names a stream until the peer's next frame on that lane says what it consumed.
+  // A lane's ledger refers to a stream until the peer's next frame on that lane reports what the peer consumed.
   EXPECT_TRUE(eventually([&] {
     EXPECT_TRUE(transfer(ends, 100'000, 3));
     const auto here = a->stats(), there = b->stats();

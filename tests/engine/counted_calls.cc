@@ -33,7 +33,7 @@ void count_allocation() {
 
 }  // namespace railweave::engine_test
 
-// In the executable these come before the C library's, for the C++ library, too.
+// These functions of the executable replace the C library's, also for calls from the C++ library.
 extern "C" __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   return railweave::engine_test::lock_by("pthread_mutex_lock", mutex);
 }

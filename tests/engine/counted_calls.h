@@ -1,12 +1,12 @@
-// Counts what a thread asks of the allocator and of mutexes. Its executable's operator new and pthread_mutex_lock() are
-// replaced.
+// Counts a thread's allocations and mutex locks. An executable that links this replaces operator new (shortage.cc) and
+// pthread_mutex_lock().
 #pragma once
 
 #include <cstdint>
 
 namespace railweave::engine_test {
 
-// Counts calls of the thread that makes it, while it lives. One at a time on a thread.
+// Counts the calls of the thread that constructs it, until destruction. A thread has at most one at a time.
 class CountedCalls {
  public:
   CountedCalls();
@@ -15,7 +15,7 @@ class CountedCalls {
   std::uint64_t locks() const;  // pthread_mutex_lock() and pthread_mutex_trylock(), which std::mutex calls
 };
 
-// For operator new: another allocation of this thread.
+// Called by operator new: counts one allocation of the calling thread.
 void count_allocation();
 
 }  // namespace railweave::engine_test

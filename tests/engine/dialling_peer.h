@@ -1,4 +1,4 @@
-// A peer process that dials this one: what it does (in the child of a Forked), and this side of it.
+// A peer process that dials this process: dial_and() runs in the child of a Forked, Host is this process's side.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace railweave::engine_test {
 
-// The child's: connects to the handle it hears, then does what `then` says and returns that; 90 to 93: not connected.
+// Runs in the child: receives a handle, connects to it, and returns what `then` returns; 90 to 93 if not connected.
 int dial_and(Wire& wire, const Config& config, const std::function<int(Engine&, SendStream&)>& then);
 
-// Make it after the fork.
+// An engine to which the child connects. Construct it after the fork.
 struct Host {
   explicit Host(const Config& config = loopback()) : engine(start_engine(config)) {}
-  bool welcome(Forked& peer);  // until it has connected
+  bool welcome(Forked& peer);  // sends the peer a handle; returns true when the peer has connected
 
   std::shared_ptr<Engine> engine;
   std::unique_ptr<Listener> listener;

@@ -1,4 +1,4 @@
-// A session directory that finds no memory at one moment or another. The other end of its dials is the test.
+// SessionDirectory while one allocation after another fails. The test itself answers the dials (Porch).
 #include "engine/connect/session_directory.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class Dialling {
   void settle() {
     engine::on_reactor(reactor_, [] {});
   }
-  // True: the porch is dialled, hears the hello of a first lane, and is not dialled again.
+  // Returns true if the porch is dialled once, and receives the Hello of a first lane.
   bool is_dialled() {
     const auto hello = porch_.answer().receive();
     return hello && hello->kind == engine::Hello::Kind::first && nobody_is_dialled();
@@ -99,7 +99,7 @@ TEST(DirectoryWithoutMemory, open__a_waiter_that_fails_does_not_hold_up_the_othe
   EXPECT_TRUE(first->take().ok());
 }
 
-// Its caller is a session that ends, which can tell nobody.
+// open_again() must not throw: its caller is a session that ends and cannot report an error.
 TEST(DirectoryWithoutMemory, open_again__the_stream_is_not_lost) {
   for (int good = 0;; ++good) {
     Dialling here;

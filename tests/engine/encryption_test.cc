@@ -1,5 +1,5 @@
-// Engines that encrypt (docs/operate/encryption.md): they keep every promise, nobody hears a payload, and who alters
-// one gains nothing.
+// Engines that encrypt (docs/operate/encryption.md): messages arrive, an eavesdropper sees no payload, and altered
+// bytes cost a lane but no data.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -36,7 +36,7 @@ TEST(Encryption, messages_of_all_sizes_go_both_ways_over_many_lanes) {
   LogCapture log;
   Config config = with_key(file, true);
   config.lanes_per_rail = 4;
-  config.zerocopy_threshold_bytes = 4096;  // has no say here
+  config.zerocopy_threshold_bytes = 4096;  // without effect: encrypted lanes do not use zero copy
   const auto a = start_engine(config), b = start_engine(config);
   ASSERT_TRUE(a && b);
   Ends there = join(*a, *b), back = join(*b, *a);
@@ -67,7 +67,7 @@ TEST(Encryption, shared_memory_stays_in_use) {
   EXPECT_EQ(a->stats().sessions[0].lanes[0].rail, "shm");
 }
 
-// Certain: no second round, no waiting for the time that a connect has.
+// The connect fails without a second round of dials and without waiting for the connect timeout.
 TEST(Encryption, encryption_at_one_end_is_reported_at_both_ends_at_once) {
   const KeyFile file;
   const char* const alone = "the peer does not encrypt, we do (RAILWEAVE_ENCRYPT)";
@@ -107,7 +107,7 @@ TEST(Encryption, no_engine_starts_without_a_key) {
             "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty, expected the file of a key to encrypt by");
 }
 
-// Any 16 bytes of it, at places a quarter of a kilobyte apart.
+// Returns true if `heard` contains 16 bytes of `payload`, taken from any multiple of 256.
 bool holds_some_of(const Bytes& heard, const Bytes& payload) {
   for (std::size_t at = 0; at + 16 <= payload.size(); at += 256) {
     if (memmem(heard.data(), heard.size(), payload.data() + at, 16)) return true;
@@ -115,7 +115,7 @@ bool holds_some_of(const Bytes& heard, const Bytes& payload) {
   return false;
 }
 
-// One connection by way of somebody who hears it; in clear he hears the payload, so that we know that he would.
+// The connection passes through a Between. Without encryption the Between sees the payload, so the check works.
 TEST(Encryption, an_eavesdropper_sees_nothing_of_a_payload) {
   const KeyFile file;
   for (const bool encrypt : {false, true}) {
@@ -138,7 +138,7 @@ TEST(Encryption, an_eavesdropper_sees_nothing_of_a_payload) {
   }
 }
 
-// The lane is given up, and what it carried goes again by one that is dialled anew.
+// The lane is closed, and its data is sent again on a lane that is dialled anew.
 TEST(Encryption, bytes_altered_on_their_way_cost_a_lane_and_no_data) {
   const KeyFile file;
   for (const std::size_t place : {5'000u, 60'000u, 500'000u}) {

@@ -1,4 +1,4 @@
-// How things end: streams, engines, peers; who hears what, and what stays behind.
+// Ends of streams, engines and peers: which error the other side gets, and that nothing stays behind.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ TEST(Ending, a_closed_stream_is_forgotten_at_both_ends) {
   const auto left = [&] {
     return std::pair(a->stats().sessions.front().send_streams, b->stats().sessions.front().recv_streams);
   };
-  // A lane's ledger names a stream until the peer's next frame on that lane says what it consumed.
+  // A lane's ledger refers to a stream until the peer's next frame on that lane reports what the peer consumed.
   EXPECT_TRUE(eventually([&] { return transfer(kept, 10, 1) && left() == std::pair(1u, 1u); }, 5s))
       << left().first << " and " << left().second;
 }
@@ -75,7 +75,7 @@ TEST(Ending, a_send_larger_than_its_receive_fails_at_both_ends_alone) {
     if (bytes > 64 * KiB) {
       EXPECT_EQ(sent.code(), Code::truncated) << sent.message();
     } else {
-      // An eager send is done before its receive is known: one of the stream's next hears of it.
+      // An eager send is done before its receive is known: a later send of the stream gets the error.
       Status later;
       eventually([&] {
         Result<Request*> more = ends.send->post(data.data(), data.size());
@@ -101,7 +101,7 @@ TEST(Ending, withdrawn_memory_is_touched_no_more) {
     const auto data = pattern(place.size(), 1);
     Request* const receive = post_recv(*ends.recv, place);
     Request* const send = post_send(*ends.send, data);
-    bool received = false;  // a request that was seen done is another's
+    bool received = false;  // a request must not be tested after it was done
     for (unsigned i = 0; i < round && !received; ++i) received = ends.recv->test(receive)->done;
     if (round % 2) {
       ends.recv->withdraw(place.data(), place.size());
@@ -113,7 +113,7 @@ TEST(Ending, withdrawn_memory_is_touched_no_more) {
     if (round % 2) {
       EXPECT_EQ(std::count(place.begin(), place.end(), std::byte{0x77}), std::ptrdiff_t(place.size()));
     }
-    // Each ends, well or not: one end may have been through with it when the other's was taken back.
+    // Both requests end, with or without an error: one end may have been done before the other withdrew its memory.
     EXPECT_NE(finish(*ends.send, send).status().code(), Code::timed_out);
     if (!received) {
       EXPECT_NE(finish(*ends.recv, receive).status().code(), Code::timed_out);
@@ -138,7 +138,7 @@ TEST(Ending, a_closing_stream_spares_memory_that_another_uses_now) {
     Request* const receive = post_recv(*second.recv, place);
     Request* const send = post_send(*second.send, data);
     bool sent = false, received = false;
-    for (unsigned i = 0; i < round && !received; ++i) {  // somewhere in the middle of the landing
+    for (unsigned i = 0; i < round && !received; ++i) {  // stops when part of the message has landed
       sent = sent || second.send->test(send)->done;
       received = second.recv->test(receive)->done;
     }
@@ -169,7 +169,7 @@ TEST(Ending, an_engine_that_owes_nothing_leaves_without_a_warning) {
   EXPECT_EQ(log.warnings(), std::vector<std::string>()) << log.all();
 }
 
-// The receiver gets what was sent before the sender's engine ended, however soon that was.
+// The receiver gets all that was sent, even if the sender's engine ends at once.
 TEST(Ending, last_messages_arrive_though_the_sender_leaves_at_once) {
   const auto b = start_engine();
   ASSERT_TRUE(b);
@@ -215,7 +215,7 @@ TEST(Ending, a_killed_peer_ends_every_request_within_a_second) {
   EXPECT_NE(log.all().find("rail lo: "), std::string::npos) << log.all();
 }
 
-// Both ends' requests were done: the peer may leave without a word.
+// The peer's request is done, so the peer may exit without a GOODBYE.
 TEST(Ending, a_peer_that_exits_after_its_last_test_causes_no_error) {
   for (unsigned round = 0; round < 40; ++round) {
     const std::size_t bytes = round % 2 ? 64 : 100'000;

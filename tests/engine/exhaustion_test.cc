@@ -1,4 +1,4 @@
-// Bounds of the machine: ports and descriptors. Each in a child process of its own.
+// Engines that find no free TCP port or no free descriptor. Tests that restrict their process run in a child process.
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(Exhaustion, a_port_range_that_is_used_up_is_named) {
-  // Two ports that are free now.
+  // The first of two TCP ports that are free now.
   std::uint16_t first = 0;
   for (std::uint16_t candidate = 42100; candidate < 43000 && first == 0; candidate += 2) {
     bool both = true;
@@ -76,7 +76,7 @@ void allow_descriptors(rlim_t count) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Every descriptor that this process may have, and those that its engine closes within the next tenth of a second.
+// Takes every free descriptor of this process, until its engine has closed no more for 100 ms.
 std::vector<OwnedFd> take_all_descriptors() {
   std::vector<OwnedFd> hoard;
   for (TimePoint last = now(); now() - last < 100ms; std::this_thread::sleep_for(5ms)) {
@@ -112,7 +112,8 @@ TEST(Exhaustion, no_engine_starts_and_nothing_hangs_without_descriptors) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-// The listener's process runs out: connections wait, transfers go on, and once there is room again they come in.
+// The listener's process has no descriptors: connections wait and transfers go on. Once descriptors are free again, the
+// waiting connections are accepted.
 TEST(Exhaustion, an_engine_accepts_again_once_there_are_descriptors) {
   Forked child([](Wire& wire) {
     alarm(60);

@@ -1,4 +1,4 @@
-// Lanes that break are the engine's own affair: no request fails while there is another, and they come back.
+// Lanes that break: no request fails, and the engine dials the lost lanes again.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 namespace railweave::engine_test {
 namespace {
 
-// Its two, the smaller first: the same for both ends' descriptors.
+// Returns the two TCP ports of a connection, the smaller first: both ends' descriptors give the same result.
 std::pair<std::uint16_t, std::uint16_t> ports(int fd) {
   sockaddr_in here{}, there{};
   socklen_t size = sizeof here;
@@ -28,7 +28,7 @@ void close_for_both(int fd) { shutdown(fd, SHUT_RDWR); }
 
 constexpr std::size_t kLanes = 4;
 
-// Messages while `broken` of the lanes break. They all end well.
+// Sends messages and breaks `broken` of the lanes meanwhile. Asserts that all messages arrive.
 void send_while_lanes_break(Ends& ends, const std::set<int>& others, void (*break_connection)(int fd),
                             std::size_t broken) {
   constexpr std::size_t kMessages = 4;
@@ -37,7 +37,7 @@ void send_while_lanes_break(Ends& ends, const std::set<int>& others, void (*brea
   std::vector<Request*> receives, sends;
   for (auto& place : places) receives.push_back(post_recv(*ends.recv, place));
   for (std::size_t i = 0; i < kMessages; ++i) sends.push_back(post_send(*ends.send, data));
-  Result<Progress> last = ends.send->test(sends.back());  // each lane has its first frames
+  Result<Progress> last = ends.send->test(sends.back());  // gives each lane its first frames
   ASSERT_TRUE(last.ok()) << last.status().message();
   if (last->done) sends.pop_back();
   std::set<int> lanes = connections();
@@ -94,7 +94,7 @@ TEST(Failover, closed_lanes_come_back_encrypted) {
 }
 TEST(Failover, reset_lanes_end_no_request_and_come_back) { break_lanes(reset_connection); }
 
-// Then no place is free and no lane is left to bring a fence.
+// No lane is left then to carry a fence, so no place of a lost lane becomes free by a fence.
 TEST(Failover, a_full_session_may_lose_every_lane_at_once) {
   constexpr std::size_t kAll = 64;
   const std::set<int> others = connections();

@@ -1,4 +1,4 @@
-// Forks: the child has no part in the parent's connections, and may make its own.
+// Forks: a child keeps none of its parent's connections open, and may start an engine of its own.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -16,7 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A dials us, forks a sleeper, sends a message more and dies: we hear of it though the sleeper lives.
+// A process dials the test, forks a child that sleeps, sends a message and exits. The test's receive fails though the
+// sleeping child lives.
 TEST(Fork, a_sleeping_child_keeps_no_connection_of_its_parent_open) {
   Forked parent([](Wire& wire) {
     const auto handle = wire.receive<Handle>();
@@ -70,7 +71,7 @@ TEST(Fork, a_sleeping_child_keeps_no_connection_of_its_parent_open) {
   ::kill(*sleeper, SIGKILL);
 }
 
-// Runs in a child of its own, so that the fork below finds a clean process.
+// Runs in a child process, so that the fork below copies no engine of another test.
 int child_of_an_engine(Wire&) {
   std::shared_ptr<Engine> a = start_engine(), b = start_engine();
   if (!a || !b) return 1;
@@ -84,12 +85,12 @@ int child_of_an_engine(Wire&) {
     return transfer(ends, 1'000'000, 3) ? 0 : 3;
   }
   alarm(20);
-  // The old engine is dead here, and says so.
+  // The parent's engine is dead in the child: its calls fail.
   std::byte byte{};
   Handle handle;
   if (ends.send->post(&byte, 1).ok()) return 10;
   if (a->listen(0, handle).ok()) return 11;
-  // Numbers that the child opens now are its own: nothing of the dead engine closes them.
+  // Destroying the dead engine closes no descriptor that the child opened.
   std::vector<int> own;
   for (int i = 0; i < 32; ++i) own.push_back(dup(1));
   ends = {};

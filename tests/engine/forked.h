@@ -12,7 +12,8 @@
 
 namespace railweave::engine_test {
 
-// One end of a local socket pair, for small fixed messages. False (or an empty answer) when the other end is gone.
+// One end of a local socket pair, for small messages of fixed size. Calls return false or nullopt when the other end is
+// gone.
 class Wire {
  public:
   explicit Wire(OwnedFd fd) : fd_(std::move(fd)) {}
@@ -35,14 +36,14 @@ class Wire {
 
 class Forked {
  public:
-  // Runs `body` in the child, which ends by _exit(what body returned).
+  // Forks a child that runs `body` and exits with the value that `body` returns.
   explicit Forked(const std::function<int(Wire&)>& body);
-  ~Forked();  // kills it if it still runs
+  ~Forked();  // kills the child if it still runs
   Wire& wire() { return *wire_; }
   void kill(int signal);
-  // Returns when it is stopped; kill(SIGCONT) has it go on.
+  // Stops the child, and returns when it is stopped. kill(SIGCONT) continues it.
   void stop();
-  // Its exit status; -signal when a signal ended it.
+  // Waits until the child ends. Returns its exit status, or -signal if a signal ended it.
   int wait();
 
  private:

@@ -1,4 +1,4 @@
-// Handles that are not what a listener made: each is refused at once, by what is wrong with it.
+// Handles that no listener made: connect() refuses each at once and names the fault.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -22,7 +22,7 @@ class BadHandle : public testing::Test {
     auto connector = engine_->connect(0, handle);
     return connector.status();
   }
-  // Another handle with a right CRC.
+  // Returns the handle with another byte at `at` and the CRC that goes with it.
   Handle with(std::size_t at, std::uint8_t value) const {
     Handle h = handle_;
     h[at] = std::byte(value);
@@ -78,7 +78,7 @@ TEST_F(BadHandle, an_unknown_device_is_refused) {
   expect(engine_->listen(-1, h).status(), "device -1, expected 0 to 0");
 }
 
-// The address is right, the instance another: the peer says so, and nothing hangs.
+// The address is right, but another instance listens there: the peer refuses the connect with that reason.
 TEST_F(BadHandle, an_instance_that_left_its_port_to_another_is_refused) {
   Config patient = loopback();
   patient.connect_timeout = std::chrono::seconds(5);

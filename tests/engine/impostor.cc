@@ -20,13 +20,15 @@ bool read_whole(int fd, std::vector<std::byte>& message, std::size_t bytes) {
 
 }  // namespace
 
-Impostor::Impostor(Answer answer) : answer_(std::move(answer)), door_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+Impostor::Impostor(Answer answer)
+    : answer_(std::move(answer)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof here;
-  if (bind(door_.get(), reinterpret_cast<const sockaddr*>(&here), length) != 0 || listen(door_.get(), 64) != 0) return;
-  getsockname(door_.get(), reinterpret_cast<sockaddr*>(&here), &length);
+  if (bind(listener_.get(), reinterpret_cast<const sockaddr*>(&here), length) != 0 || listen(listener_.get(), 64) != 0)
+    return;
+  getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&here), &length);
   Address loopback{.family = Address::Family::v4, .prefix_bits = 8};
   loopback.bytes = {127, 0, 0, 1};
   self_ = {random_id(), 1, {{loopback, ntohs(here.sin_port)}}};
@@ -42,9 +44,9 @@ Handle Impostor::handle() const { return engine::encode_handle(self_); }
 
 void Impostor::serve() {
   while (!stop_) {
-    pollfd p{door_.get(), POLLIN, 0};
+    pollfd p{listener_.get(), POLLIN, 0};
     if (poll(&p, 1, 5) <= 0) continue;
-    if (OwnedFd fd(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC)); fd) greet(std::move(fd));
+    if (OwnedFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)); fd) greet(std::move(fd));
   }
 }
 
@@ -74,7 +76,7 @@ void Impostor::greet(OwnedFd fd) {
   const auto bytes = engine::encode_hello(answer);
   if (send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size()))
     connections_.push_back(std::move(fd));
-  // The dialler's confirm comes next, and frames behind it: nobody here reads them.
+  // The dialler sends its confirm and frames next: the impostor reads neither.
 }
 
 }  // namespace railweave::engine_test

@@ -1,4 +1,4 @@
-// A peer that is none: it listens on loopback, reads handshakes, and answers what the test wants it to.
+// A false acceptor: it listens on loopback, reads Hellos, and answers as the test wants.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@ namespace railweave::engine_test {
 
 class Impostor {
  public:
-  // Called on the impostor's thread for every handshake that came whole. `answer` is a good welcome, to be spoilt.
-  // False: the connection is closed instead of answered.
+  // Called on the impostor's thread for every complete Hello. `answer` is a correct welcome, which the test may alter.
+  // Returns false to close the connection without an answer.
   using Answer = std::function<bool(const engine::Hello& said, engine::Hello& answer)>;
 
   explicit Impostor(Answer answer);
   ~Impostor();
 
-  // The handle of listener 1 at this peer.
+  // Returns the handle of listener 1 at this peer.
   Handle handle() const;
   int handshakes() const { return handshakes_; }
   // Sends `frame` on the connection that was answered last. From inside Answer only.
@@ -34,10 +34,10 @@ class Impostor {
 
   const Answer answer_;
   engine::HandleContent self_;
-  OwnedFd door_;
+  OwnedFd listener_;
   std::atomic<int> handshakes_{0};
   std::atomic<bool> stop_{false};
-  std::vector<OwnedFd> connections_;  // the thread's
+  std::vector<OwnedFd> connections_;  // used by the thread only
   std::thread thread_;
 };
 

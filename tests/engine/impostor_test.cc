@@ -1,4 +1,4 @@
-// Handshakes answered by somebody who means ill, or who leaves at an awkward moment.
+// Handshakes with an acceptor that sends wrong welcomes, or ends the session while lanes join.
 #include "impostor.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(Handshakes, a_welcome_without_rails_is_refused) {
   EXPECT_NE(failed.message().find("a welcome without rails"), std::string::npos) << failed.message();
 }
 
-// The session fails while its second lane is being dialled: who connects then is dialled for, not forgotten.
+// The session fails while its second lane is being dialled: a connect that begins then still gets its dial.
 TEST(Handshakes, a_session_that_failed_while_lanes_join_is_dialled_anew) {
   std::atomic<int> firsts{0};
   std::atomic<bool> failed{false}, go_on{false};

@@ -1,5 +1,5 @@
-// Two engines on loopback with a stream between them, whose bystander it is: whatever a test does to the second one,
-// the stream goes on.
+// Two engines on loopback with a stream from the first to the second. The stream must work whatever a test does to the
+// second engine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class JoinedEngines : public testing::Test {
   Ends ends_;  // from the first engine to the second
 };
 
-// The second one listens, too, for whoever has its handle.
+// The second engine has a listener at `handle_`, too, for peers that the test makes.
 class ListeningEngine : public JoinedEngines {
  protected:
   void SetUp() override {

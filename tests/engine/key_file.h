@@ -1,4 +1,4 @@
-// A file for RAILWEAVE_KEY_FILE, while it lives.
+// A temporary file for RAILWEAVE_KEY_FILE; its destructor removes it.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// A process that has the key and dials by hand: says a Hello that the test makes, with whatever secret of a session.
+// A dialler that has the key but no engine: it sends a Hello that the test makes, sealed with any session's secret.
 #pragma once
 
 #include "base/fd.h"
@@ -13,9 +13,9 @@ class KeyedCaller {
   KeyedCaller(const Handle& handle, const engine::SharedKey& key, const engine::Hello& hello,
               const engine::Secret* session = nullptr);
 
-  // The peer showed that it has the key.
+  // True if the peer proved that it has the key.
   bool admitted() const { return admitted_; }
-  // What it answered to the Hello; from nobody (zeroes) if nothing that is sealed well.
+  // The peer's answer to the Hello. If there is none with a valid seal: refused, and `from` is zero.
   const engine::Hello& answer() const { return answer_; }
 
  private:

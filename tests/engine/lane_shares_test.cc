@@ -1,4 +1,4 @@
-// Many rails and a bounded number of lanes: every pair of rails has its part, also after it was lost.
+// Many rails and a bounded number of lanes: every pair of rails has its share, also after its lanes were lost.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -16,9 +16,10 @@
 namespace railweave::engine_test {
 namespace {
 
-using Counts = std::map<std::pair<int, int>, int>;  // of open lanes, by the last bytes of their two addresses
+using Counts = std::map<std::pair<int, int>, int>;  // number of open lanes, by the last bytes of their two addresses
 
-// Rails of 127.0.0.`first` and those behind it, as fast as Ethernet gets. All reach each other, as behind one router.
+// Starts an engine with `count` fast rails, whose addresses are 127.0.0.`first` and the ones after it. All rails reach
+// each other, as behind one router.
 std::shared_ptr<engine::HostEngine> with_rails(int count, int lanes_each, int first) {
   Config config = loopback();
   config.lanes_per_rail = lanes_each;
@@ -52,7 +53,7 @@ Counts lanes(const Engine& engine) {
   return counts;
 }
 
-// So many connections from 127.0.0.`from`.
+// Resets at most `most` connections whose own address is 127.0.0.`from`.
 void reset_rail(int from, int most = 1000) {
   for (const int fd : connections()) {
     sockaddr_in here{};
@@ -64,7 +65,7 @@ void reset_rail(int from, int most = 1000) {
   }
 }
 
-// All connections from these addresses, with nothing between the first and the last: no lane comes up meanwhile.
+// Resets all connections whose own address is among `from`, one right after the other: no lane comes up meanwhile.
 void reset_rails(const std::vector<int>& from) {
   std::vector<int> theirs;
   for (const int fd : connections()) {
@@ -76,8 +77,8 @@ void reset_rails(const std::vector<int>& from) {
   for (const int fd : theirs) reset_connection(fd);
 }
 
-// The listening socket at 127.0.0.`at`.
-int door_of(int at) {
+// Returns the listening socket at 127.0.0.`at`.
+int listener_of(int at) {
   int found = -1;
   DIR* dir = opendir("/proc/self/fd");
   while (const dirent* entry = readdir(dir)) {
@@ -94,8 +95,8 @@ int door_of(int at) {
   return found;
 }
 
-// It hears nobody who comes from 127.0.0.`from`; 0: nobody at all.
-void deafen(int door, int from) {
+// Makes the listener at 127.0.0.`listener` drop all packets from 127.0.0.`from`; 0: all packets.
+void drop_packets(int listener, int from) {
   constexpr std::uint32_t kSource = std::uint32_t(SKF_NET_OFF) + 12;
   sock_filter program[] = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, kSource},
                            {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (127u << 24) + std::uint32_t(from)},
@@ -103,12 +104,12 @@ void deafen(int door, int from) {
                            {BPF_RET | BPF_K, 0, 0, ~0u}};
   if (from == 0) program[0] = {BPF_RET | BPF_K, 0, 0, 0};
   const sock_fprog filter{4, program};
-  EXPECT_EQ(setsockopt(door_of(door), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter), 0);
+  EXPECT_EQ(setsockopt(listener_of(listener), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter), 0);
 }
 
-void undeafen(int door) {
+void pass_packets(int listener) {
   const int none = 0;
-  EXPECT_EQ(setsockopt(door_of(door), SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof none), 0);
+  EXPECT_EQ(setsockopt(listener_of(listener), SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof none), 0);
 }
 
 TEST(LanePlan, lanes_beyond_the_room_are_shared_evenly_among_pairs) {
@@ -123,7 +124,7 @@ TEST(LanePlan, lanes_beyond_the_room_are_shared_evenly_among_pairs) {
   EXPECT_TRUE(transfer(ends, 4 << 20, 1));
 }
 
-// Others stand in for it at once: they must not take its place for good.
+// Backup lanes replace the lost pair at once: they must not keep its share.
 TEST(LanePlan, a_lost_pair_gets_its_lanes_back) {
   for (const auto& [rails, each] : {std::pair{2, 1}, std::pair{8, 8}}) {
     SCOPED_TRACE(rails);
@@ -135,7 +136,7 @@ TEST(LanePlan, a_lost_pair_gets_its_lanes_back) {
     ASSERT_TRUE(eventually([&] { return lanes_of(*a) == std::size_t(wanted); }));
     const Counts before = lanes(*a);
     const auto first = std::ranges::find_if(before, [](const auto& pair) { return pair.first.first == 10; });
-    // on a busy machine the first lane may lead to another rail than 110: so does the plan, then
+    // On a busy machine the first lane may lead to another rail than 110, and so do the lanes of the plan.
     ASSERT_NE(first, before.end());
     reset_rail(10);
     EXPECT_TRUE(transfer(ends, 1 << 20, 2));
@@ -145,15 +146,15 @@ TEST(LanePlan, a_lost_pair_gets_its_lanes_back) {
   }
 }
 
-// Two rails at either end. Of their four pairs only 11 to 110 takes connections any more; that pair is a stand-in and
-// has no lane yet.
+// Two rails at either end. Of their four pairs only 11 to 110 still accepts connections; it is a backup pair and has no
+// lane yet.
 struct OnlyAStandInConnects {
   explicit OnlyAStandInConnects(int lanes_each) : a(with_rails(2, lanes_each, 10)), b(with_rails(2, lanes_each, 110)) {
     if (!a || !b) return;
     ends = join(*a, *b);
     is_ready = ends && eventually([&] { return lanes_of(*a) == std::size_t(2 * lanes_each); });
-    deafen(111, 0);
-    deafen(110, 10);
+    drop_packets(111, 0);
+    drop_packets(110, 10);
   }
 
   const std::shared_ptr<engine::HostEngine> a, b;
@@ -161,7 +162,7 @@ struct OnlyAStandInConnects {
   bool is_ready = false;
 };
 
-// One rail is dead at either end: what is left has all the lanes that a pair has, not one.
+// One rail is dead at either end: the backup pair gets all the lanes of a pair, not one.
 TEST(LanePlan, a_backup_pair_for_all_has_all_lanes) {
   OnlyAStandInConnects two(4);
   ASSERT_TRUE(two.is_ready);
@@ -170,13 +171,13 @@ TEST(LanePlan, a_backup_pair_for_all_has_all_lanes) {
   EXPECT_TRUE(transfer(two.ends, 1 << 20, 4));
 }
 
-// The stand-in was lost with the others, and rests as they do. The peer, who has no lane either, probes by the pairs
-// that take no connection from us.
+// The backup pair is lost with the others and backs off as they do. The peer, which has no lane either, probes by the
+// pairs that accept no connection from this side.
 TEST(LanePlan, a_backup_pair_for_all_is_dialled_while_others_are_probed) {
   OnlyAStandInConnects two(1);
   ASSERT_TRUE(two.is_ready);
   reset_rail(10);
-  for (unsigned round = 0; round < 4; ++round) {  // chance decides whose rest is over first
+  for (unsigned round = 0; round < 4; ++round) {  // chance decides which pair's backoff ends first
     ASSERT_TRUE(eventually([&] {
       return lanes(*two.a).contains({11, 110});
     })) << "round "
@@ -189,18 +190,18 @@ TEST(LanePlan, a_backup_pair_for_all_is_dialled_while_others_are_probed) {
   })) << testing::PrintToString(lanes(*two.a));
 }
 
-// Some of its lanes are there, and dials for the others failed.
+// The pair has two of its four lanes, and the dials for the other two failed.
 TEST(LanePlan, a_pair_that_failed_fills_again) {
   const auto a = with_rails(1, 4, 10), b = with_rails(1, 4, 110);
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);
   ASSERT_TRUE(ends);
   ASSERT_TRUE(eventually([&] { return lanes_of(*a) == 4; }));
-  deafen(110, 0);
+  drop_packets(110, 0);
   reset_rail(10, 2);
-  std::this_thread::sleep_for(std::chrono::milliseconds(3500));  // what was dialled has been given up
+  std::this_thread::sleep_for(std::chrono::milliseconds(3500));  // the engine has given up its dials
   EXPECT_EQ(lanes_of(*a), 2u);
-  undeafen(110);
+  pass_packets(110);
   EXPECT_TRUE(eventually([&] { return lanes_of(*a) == 4; }, std::chrono::seconds(6))) << lanes_of(*a);
 }
 

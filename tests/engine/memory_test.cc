@@ -1,5 +1,5 @@
-// Engines that find no memory at one moment or another: nothing terminates, hangs, or stays broken once there is some
-// again. Every story runs in a child process.
+// Engines while one allocation after another fails: nothing terminates or hangs, and connects work afterwards. Each
+// test runs in a child process.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Empty where it failed, or took too long.
+// Connects the engines. Returns empty ends if that fails or takes longer than `patience`.
 Ends try_to_join(Engine& from, Engine& to, Nanos patience) {
   Ends ends;
   try {
@@ -45,7 +45,7 @@ Ends try_to_join(Engine& from, Engine& to, Nanos patience) {
   return ends;
 }
 
-// There is memory again. A session that is still ending for want of it may take one attempt along.
+// Connects when there is memory again. A session that is still ending for lack of memory may fail the first attempt.
 Ends join_again(Engine& from, Engine& to) {
   Ends ends;
   for (int attempts = 0; attempts < 3 && !ends; ++attempts) {
@@ -136,7 +136,7 @@ int connects_fail() {
     }
     STORY(join_again(*a, *b));
     if (!felt) return good > 0 ? 0 : 2;
-    if (good > 20) good += 2;  // one way is enough through what repeats
+    if (good > 20) good += 2;  // later allocations repeat: every third one is enough
   }
 }
 
@@ -145,8 +145,8 @@ TEST(WithoutMemory, a_failed_connect_does_not_hinder_the_next) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-// The engines' own threads: doors, handshakes and sessions. What was cut short is given up or begun again.
-int doors_open_again(int first) {
+// Allocations of the engines' threads fail: in listeners, handshakes and sessions. The engine gives up or begins again.
+int listeners_reopen(int first) {
   alarm(100);
   const auto a = start_engine();
   for (int good = first; good < 200; good += 4) {
@@ -165,8 +165,8 @@ int doors_open_again(int first) {
 }
 
 TEST(WithoutMemory, engines_accept_connections_again) {
-  Forked even([](Wire&) { return doors_open_again(0); }), odd([](Wire&) { return doors_open_again(1); });
-  Forked third([](Wire&) { return doors_open_again(2); }), fourth([](Wire&) { return doors_open_again(3); });
+  Forked even([](Wire&) { return listeners_reopen(0); }), odd([](Wire&) { return listeners_reopen(1); });
+  Forked third([](Wire&) { return listeners_reopen(2); }), fourth([](Wire&) { return listeners_reopen(3); });
   for (Forked* child : {&even, &odd, &third, &fourth}) EXPECT_EQ(child->wait(), 0);
 }
 

@@ -1,4 +1,4 @@
-// post() neither allocates nor locks (decision D5): counted over a million posts, watched and borrowed
+// post() neither allocates nor locks (decision D5), while its session is watched and while it is borrowed
 // (engine/session/session_watch.h).
 #include <gtest/gtest.h>
 
@@ -16,10 +16,10 @@
 namespace railweave::engine_test {
 namespace {
 
-constexpr std::size_t kBurst = 32;  // of requests under way in a stream
+constexpr std::size_t kBurst = 32;  // requests under way in a stream
 using Bytes = std::array<std::byte, 8>;
 
-// What is counted at all: both counters see what they should.
+// Shows that both counters count.
 TEST(CountedCalls, see_an_allocation_and_a_lock) {
   std::mutex mutex;
   const CountedCalls counted;
@@ -31,7 +31,7 @@ TEST(CountedCalls, see_an_allocation_and_a_lock) {
 
 class Posts : public JoinedEngines {
  protected:
-  // A burst of posts at both ends, all but the posts themselves uncounted.
+  // Posts a burst at both ends. Counts the allocations and locks of the posts only.
   void post_burst() {
     for (std::size_t i = 0; i < kBurst; ++i) {
       const CountedCalls counted;
@@ -43,7 +43,7 @@ class Posts : public JoinedEngines {
     posts_ += 2 * kBurst;
   }
 
-  // Looks on until the reactors have done all, and takes the requests back.
+  // Waits, without polling, until the reactors have completed all requests, then tests the requests.
   void wait_for_reactors() {
     ASSERT_TRUE(eventually([&] {
       for (std::size_t i = 0; i < kBurst; ++i)
@@ -53,7 +53,7 @@ class Posts : public JoinedEngines {
     poll();
   }
 
-  // Tests what is not done, again and again, as NCCL's proxy does.
+  // Tests every request until it is done, as NCCL's proxy does.
   void poll() {
     std::vector<std::pair<Stream*, Request*>> open;
     for (std::size_t i = 0; i < kBurst; ++i) {

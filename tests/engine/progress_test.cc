@@ -1,4 +1,4 @@
-// Progress without callers: whatever was posted before a caller went to sleep still happens.
+// Progress without callers: requests complete though their callers do not test them.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -50,26 +50,26 @@ TEST_F(ReactorProgress, a_receive_left_alone_lets_the_sender_finish) {
   EXPECT_TRUE(place == data);
 }
 
-// A caller that looked at an older request just before it posted has not promised to come back.
+// A caller that tests an older request just before its post does not promise to test again: the reactor must send.
 TEST_F(ReactorProgress, a_post_right_behind_a_lone_test_is_not_forgotten) {
   std::mt19937 random(1);
   std::vector<std::byte> place(64), waiting(64);
   const auto data = pattern(64, 9);
-  Request* const idle = post_recv(*back_.recv, waiting);  // for nothing that ever comes
+  Request* const idle = post_recv(*back_.recv, waiting);  // never completes
   for (int round = 0; round < 60; ++round) {
     SCOPED_TRACE(round);
     Request* const receive = post_recv(*there_.recv, place);
     std::this_thread::sleep_for(std::chrono::microseconds(5000 + random() % 10000));
     ASSERT_TRUE(back_.recv->test(idle).ok());
     Request* const send = post_send(*there_.send, data);
-    // Only b's thread is awake from here on.
+    // From here on only b's caller tests.
     const Result<std::size_t> received = finish(*there_.recv, receive, 3s);
     ASSERT_TRUE(received.ok()) << received.status().message();
     ASSERT_TRUE(finish(*there_.send, send).ok());
   }
 }
 
-// NCCL tests the oldest request of a comm and no other: those behind it are under way all the same.
+// NCCL tests only the oldest request of a comm: the younger ones must move all the same.
 TEST_F(ReactorProgress, younger_requests_move_though_only_the_oldest_is_tested) {
   constexpr std::size_t kRequests = 4;
   const auto data = pattern(200'000, 5);
@@ -97,7 +97,7 @@ TEST_F(ReactorProgress, younger_requests_move_though_only_the_oldest_is_tested) 
   }
 }
 
-// Callers that come and go at random: the hand-over between them and the reactor loses nothing.
+// Callers poll and stop at random: the hand-over between callers and reactor loses nothing.
 TEST_F(ReactorProgress, messages_arrive_while_callers_come_and_go) {
   const TimePoint deadline = now() + 6s;
   std::mt19937 random(7);
@@ -127,7 +127,7 @@ TEST_F(ReactorProgress, messages_arrive_while_callers_come_and_go) {
   }
 }
 
-// Both ends post thousands of receives before either looks: grants must not fill the lane to a standstill.
+// Both ends post thousands of receives before either polls: grants must not fill the lane to a standstill.
 TEST_F(ReactorProgress, thousands_of_receives_at_once_on_both_sides_complete) {
   constexpr int kStreams = 64, kPosts = 48;
   struct Pair {

@@ -1,4 +1,4 @@
-// What the log says of rails: once when one stops carrying, once when it carries again, and nothing of orderly ends.
+// Log lines about rails: one when a rail stops carrying, one when it carries again, none for orderly ends.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -16,10 +16,10 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// The log says nothing later than this of a loss after which no lane is left.
+// A loss of all lanes is logged within this time.
 constexpr Nanos kTellsLast = engine::RailLog::kPatience + 2 * engine::RailLog::kSettle;
 
-// Two rails of the loopback, one for each family, so that neither stands in for the other; with two lanes each.
+// Two rails on loopback with two lanes each. The rails have different address families, so neither replaces the other.
 std::shared_ptr<Engine> start_with_two_rails() {
   Rail v4, v6;
   v4.name = "four";
@@ -30,7 +30,7 @@ std::shared_ptr<Engine> start_with_two_rails() {
   v4.loopback = v6.loopback = true;
   Config config = loopback();
   config.lanes_per_rail = 2;
-  config.interfaces = "=none";  // or a change on this host would bring it real ones
+  config.interfaces = "=none";  // otherwise a change on this host would add real rails
   Device both;
   both.rails = {0, 1};
   auto engine = std::make_shared<engine::HostEngine>(config, std::vector<Rail>{v4, v6}, std::vector<Device>{both});
@@ -58,13 +58,13 @@ class RailLogTest : public testing::Test {
     ASSERT_TRUE(ends_);
     ASSERT_TRUE(whole());
   }
-  // Both ends of every lane of one family.
+  // Shuts down both ends of every lane of one address family.
   void break_rail(int family) {
     for (const int fd : connections())
       if (!others_.contains(fd) && family_of(fd) == family) shutdown(fd, SHUT_RDWR);
   }
-  // Who dials from now on is refused, as where a process has died.
-  static void close_doors() {
+  // Shuts down all listeners of this process: later dials are refused, as after the death of a process.
+  static void close_listeners() {
     for (int fd = 0; fd < 1024; ++fd) {
       int listens = 0;
       socklen_t size = sizeof listens;
@@ -81,7 +81,8 @@ class RailLogTest : public testing::Test {
   Ends ends_;
 };
 
-// Each time its lanes rest longer: sooner or later nobody is so slow to see the loss that they are back by then.
+// A loss is logged only if the lanes are still missing 50 ms later. Their backoff grows with each loss, so that a loss
+// is logged sooner or later, however slow the machine.
 TEST_F(RailLogTest, a_rail_is_logged_once_when_lost_and_once_when_back) {
   const LogCapture log;
   std::size_t breaks = 0;
@@ -122,13 +123,13 @@ TEST_F(RailLogTest, a_lost_session_is_logged_in_one_line) {
   std::vector<std::byte> place(100);
   Request* const receive = post_recv(*ends_.recv, place);
   const LogCapture log;
-  close_doors();
+  close_listeners();
   break_rail(AF_INET);
   break_rail(AF_INET6);
   EXPECT_FALSE(finish(*ends_.recv, receive).ok());
   std::this_thread::sleep_for(kTellsLast);
   Lines told = log.warnings();
-  // the closed doors'
+  // The closed listeners log this line.
   std::erase_if(told, [](const std::string& line) { return line.starts_with("cannot accept connections"); });
   ASSERT_EQ(told.size(), 1u) << log.all();
   EXPECT_TRUE(told[0].starts_with("connection to ")) << log.all();

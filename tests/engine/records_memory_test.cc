@@ -1,4 +1,4 @@
-// Records of sessions of paper, one of which finds no memory.
+// PeerSessions with two sessions on fake lanes, while one allocation after another fails.
 #include "engine/api/peer_sessions.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using engine_test::Shortage;
 
-// Two sessions by rails, each with a lane of paper.
+// Two sessions over rails, each with one fake lane (PaperLane).
 class PeerSessionsWithoutMemory : public SessionTest {
  protected:
   PeerSessionsWithoutMemory() { EXPECT_TRUE(rails_.open().ok()); }
@@ -34,7 +34,7 @@ class PeerSessionsWithoutMemory : public SessionTest {
       peers_.remove(*session);
     }
   }
-  // What the peer of that session was told of rails.
+  // Returns how many rail updates the session sent to its peer.
   long told(std::size_t session) {
     for (int i = 0; i < 3; ++i) sessions_[session]->drive(1 << 20, true);
     return std::ranges::count(papers_[session].sent, FrameType::rails, &FrameHeader::type);

@@ -85,7 +85,7 @@ void Rogue::say_eager(std::uint32_t stream, std::uint16_t slot) {
 
 bool Rogue::flush() {
   for (std::size_t sent = 0; sent < said_.size();) {
-    (void)answers();  // or both ends would wait for each other to read
+    (void)answers();  // reads, or both ends would wait for each other to read
     const ssize_t n = send(fd_.get(), said_.data() + sent, said_.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno != EAGAIN && errno != EINTR) return said_.clear(), false;
     if (n > 0) sent += std::size_t(n);
@@ -113,7 +113,7 @@ std::size_t Rogue::answers() {
   return answers_;
 }
 
-bool Rogue::shown_out(Nanos within) {
+bool Rogue::is_closed(Nanos within) {
   const TimePoint deadline = now() + within;
   while (now() < deadline) {
     pollfd p{fd_.get(), POLLIN, 0};

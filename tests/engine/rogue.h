@@ -1,4 +1,4 @@
-// A peer that shakes hands as it should, and then says on its one lane whatever the test wants it to.
+// A peer that completes the handshake and then sends on its one lane whatever frames the test wants.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,10 @@ namespace railweave::engine_test {
 
 class Rogue {
  public:
-  // Comes as an instance that was never there before; welcome() tells whether it was let in.
+  // Dials as a new instance. welcome() returns whether the engine accepted it.
   explicit Rogue(const Handle& handle);
-  // The same, with a handshake to be spoilt first; and with a confirm to be spoilt, or none.
+  // The same, but `spoil` alters the Hello before it is sent. `spoil_confirm` alters the confirm, which is sent
+  // `confirms` times.
   using Spoil = void (*)(engine::Hello& hello);
   Rogue(const Handle& handle, Spoil spoil);
   Rogue(const Handle& handle, Spoil spoil, Spoil spoil_confirm, int confirms);
@@ -24,19 +25,19 @@ class Rogue {
   bool welcome() const { return answer_.kind == engine::Hello::Kind::welcome; }
   const engine::Hello& answer() const { return answer_; }
 
-  // An OPEN of the next stream, to the handle's listener or another.
+  // Queues an OPEN of the next stream, to the handle's listener or another.
   void open() { open_at(target_.listener); }
   void open_at(std::uint64_t listener);
-  // Numbers the frame and keeps it, with `length` bytes of payload, until flush().
+  // Numbers the frame and queues it, with `length` bytes of payload, until flush().
   void say(protocol::FrameHeader frame);
-  // An eager message that fills its slot.
+  // Queues an eager message that fills its slot.
   void say_eager(std::uint32_t stream, std::uint16_t slot);
-  // False: the connection is gone.
+  // Sends what is queued. Returns false if the connection is gone.
   bool flush();
-  // Reads what came meanwhile: OPENEDs so far, those that refuse included. Acknowledges nothing.
+  // Reads what has arrived. Returns the number of OPENEDs so far, refusals included. Acknowledges nothing.
   std::size_t answers();
-  // Until the other end closes or resets.
-  bool shown_out(Nanos within);
+  // Returns true if the other end closes or resets the connection in time.
+  bool is_closed(Nanos within);
 
  private:
   void shake_hands(Spoil spoil);

@@ -1,5 +1,4 @@
-// Who shakes hands as a peer does and then asks for more than a peer would: what he costs is bounded, and others do not
-// pay.
+// Peers that complete the handshake and then ask for too much: their cost is bounded, and other peers are not harmed.
 #include "rogue.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +46,7 @@ TEST_F(RogueBounds, opens_to_unknown_listeners_reserve_nothing) {
     alive = rogue.flush();
     most = std::max(most, grown());
   }
-  EXPECT_TRUE(!alive || rogue.shown_out(5s));
+  EXPECT_TRUE(!alive || rogue.is_closed(5s));
   EXPECT_LT(most, 64 * MiB);
   EXPECT_TRUE(eventually([&] {
     const auto warnings = log.warnings();
@@ -57,9 +56,7 @@ TEST_F(RogueBounds, opens_to_unknown_listeners_reserve_nothing) {
 }
 
 TEST_F(RogueBounds, streams_that_are_never_accepted_take_bounded_memory) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer keeps several times the memory";
-#endif
+  if (kTsan) GTEST_SKIP() << "tsan keeps several times the memory";
   Rogue rogue(handle_);
   ASSERT_TRUE(rogue.welcome());
   for (int i = 0; i < 900; ++i) rogue.open();
@@ -78,18 +75,16 @@ TEST_F(RogueBounds, streams_that_are_never_accepted_take_bounded_memory) {
 TEST_F(RogueBounds, eager_data_before_the_answer_closes_the_connection) {
   Rogue rogue(handle_);
   ASSERT_TRUE(rogue.welcome());
-  for (std::uint32_t i = 0; i < 64; ++i) {  // in one go: the engine answers after it read
+  for (std::uint32_t i = 0; i < 64; ++i) {  // flushed at once: the engine has answered no OPEN by then
     rogue.open();
     rogue.say_eager(i, 0);
   }
   (void)rogue.flush();
-  EXPECT_TRUE(rogue.shown_out(5s));
+  EXPECT_TRUE(rogue.is_closed(5s));
 }
 
 TEST_F(RogueBounds, a_dead_session_keeps_no_slots) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer keeps several times the memory";
-#endif
+  if (kTsan) GTEST_SKIP() << "tsan keeps several times the memory";
   std::unique_ptr<RecvStream> held;
   {
     Rogue rogue(handle_);
@@ -104,7 +99,7 @@ TEST_F(RogueBounds, a_dead_session_keeps_no_slots) {
     }));
     for (std::uint32_t i = 0; i < 200; ++i) {
       for (std::uint16_t slot = 0; slot < 7; ++slot) rogue.say_eager(i, slot);
-      rogue.say(protocol::CloseFrame{.stream = i, .messages = 9});  // and never the rest
+      rogue.say(protocol::CloseFrame{.stream = i, .messages = 9});  // the last two never follow
       ASSERT_TRUE(rogue.flush());
     }
     ASSERT_TRUE(eventually([&] { return grown() > 60 * MiB; }));
@@ -112,9 +107,9 @@ TEST_F(RogueBounds, a_dead_session_keeps_no_slots) {
   EXPECT_TRUE(eventually([&] { return grown() < 40 * MiB; }, 5s)) << grown() / MiB << " MiB are kept";
 }
 
-// Connects of many streams at once, all before any accept, with data on its way: every one works.
+// Many streams connect and send before any of them is accepted: every one works.
 TEST_F(RogueBounds, an_honest_peer_may_connect_hundreds_of_streams) {
-  constexpr int kStreams = 700;  // more than may send ahead of their accept
+  constexpr int kStreams = 700;  // more than may send before they are accepted
   std::vector<std::unique_ptr<Connector>> connectors;
   for (int i = 0; i < kStreams; ++i) {
     auto connector = a_->connect(0, handle_);
@@ -149,7 +144,7 @@ TEST_F(RogueBounds, an_honest_peer_may_connect_hundreds_of_streams) {
   for (std::size_t i = 0; i < sends.size(); ++i) EXPECT_TRUE(finish(*sends[i], requests[i]).ok());
 }
 
-// Who asks for a place where none is left is told so; when others were accepted there is one again.
+// A connect beyond the backlog is refused with that reason; after an accept the next connect succeeds.
 TEST_F(RogueBounds, a_listener_keeps_1024_streams_waiting_and_no_more) {
   constexpr std::size_t kPlaces = 1024;
   std::vector<std::unique_ptr<Connector>> connectors;
@@ -205,11 +200,11 @@ TEST_F(RogueBounds, lanes_beyond_their_places_are_closed) {
     ASSERT_TRUE(eventually([&] { return open() == i + 1; })) << open();
   }
   Rogue more(handle_, same_peer);
-  EXPECT_TRUE(more.shown_out(5s));
+  EXPECT_TRUE(more.is_closed(5s));
   EXPECT_EQ(open(), 80);
 }
 
-// A stranger learns from a refusal no more than he said himself.
+// A refusal does not tell a stranger the engine's instance.
 TEST_F(RogueBounds, a_refusal_does_not_name_the_instance) {
   Rogue rogue(handle_, [](engine::Hello& hello) { hello.to = {}; });
   EXPECT_EQ(rogue.answer().kind, engine::Hello::Kind::refused);
@@ -231,7 +226,7 @@ TEST_F(RogueBounds, sessions_without_streams_end_when_there_are_many) {
   EXPECT_FALSE(b_->stats().sessions.empty());
 }
 
-// A message that no frame can describe is the caller's mistake, and ends nothing but itself.
+// A message too large for a frame is the caller's error: the post fails, and the stream goes on.
 TEST_F(RogueBounds, a_message_beyond_the_protocols_bound_is_refused_at_once) {
   std::byte byte{};
   const auto request = ends_.send->post(&byte, (std::size_t{1} << 40) + 1);
@@ -242,16 +237,16 @@ TEST_F(RogueBounds, a_message_beyond_the_protocols_bound_is_refused_at_once) {
 }
 
 TEST(Handshakes, a_connection_reset_meanwhile_is_a_remote_error) {
-  OwnedFd door(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  OwnedFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof here;
-  ASSERT_EQ(bind(door.get(), reinterpret_cast<const sockaddr*>(&here), length), 0);
-  ASSERT_EQ(listen(door.get(), 16), 0);
-  getsockname(door.get(), reinterpret_cast<sockaddr*>(&here), &length);
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&here), length), 0);
+  ASSERT_EQ(listen(listener.get(), 16), 0);
+  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&here), &length);
   std::thread resets([&] {
-    while (OwnedFd fd{accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC)}) {
+    while (OwnedFd fd{accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)}) {
       const linger now{1, 0};
       setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
       char byte;
@@ -271,7 +266,7 @@ TEST(Handshakes, a_connection_reset_meanwhile_is_a_remote_error) {
     return !failed.ok();
   }));
   EXPECT_EQ(failed.code(), Code::remote) << failed.message();
-  shutdown(door.get(), SHUT_RDWR);
+  shutdown(listener.get(), SHUT_RDWR);
   resets.join();
 }
 

@@ -1,4 +1,4 @@
-// Peers on one host over shared memory.
+// Engines on one host over shared memory.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ Config shm(bool on = true) {
   return config;
 }
 
-// Rails of all lanes that `engine` has, "shm" among them.
+// Returns the rail of each lane that `engine` has; "shm" for a lane of shared memory.
 std::vector<std::string> rails(const Engine& engine) {
   std::vector<std::string> all;
   for (const SessionStats& session : engine.stats().sessions)
@@ -83,7 +83,7 @@ TEST(Shm, crossing_dials_make_one_session) {
   }
 }
 
-// Neither end's caller polls while it goes: the engines' threads wake each other.
+// No caller polls while the message is under way: the engines' threads wake each other.
 TEST(Shm, messages_posted_and_left_alone_arrive) {
   const auto a = start_engine(shm()), b = start_engine(shm());
   ASSERT_TRUE(a && b);
@@ -92,7 +92,7 @@ TEST(Shm, messages_posted_and_left_alone_arrive) {
   for (int round = 0; round < 30; ++round) {
     const auto data = pattern(round % 3 == 0 ? 100 : 6'000'000, unsigned(round));
     std::vector<std::byte> place(data.size());
-    std::this_thread::sleep_for(5ms);  // both are asleep
+    std::this_thread::sleep_for(5ms);  // both reactors fall asleep
     Request* const receive = post_recv(*ends.recv, place);
     Request* const send = post_send(*ends.send, data);
     std::this_thread::sleep_for(round % 2 ? 30ms : 0ms);
@@ -103,7 +103,7 @@ TEST(Shm, messages_posted_and_left_alone_arrive) {
   }
 }
 
-// The caller takes its memory back while the peer is in the middle of reading it; other streams go on.
+// The caller withdraws its memory while the peer is in the middle of reading it; other streams go on.
 TEST(Shm, withdrawn_memory_is_not_waited_for) {
   const auto a = start_engine(shm()), b = start_engine(shm());
   ASSERT_TRUE(a && b);
@@ -114,13 +114,13 @@ TEST(Shm, withdrawn_memory_is_not_waited_for) {
     std::vector<std::byte> place(data.size());
     Request* const receive = post_recv(*doomed.recv, place);
     Request* const send = post_send(*doomed.send, data);
-    bool sent = false;  // a request that was seen done is another's
+    bool sent = false;  // a request must not be tested after it was done
     for (int i = 0; i < round && !sent; ++i) sent = doomed.send->test(send)->done;
     const TimePoint begin = now();
     doomed.send->withdraw(data.data(), data.size());
     EXPECT_LT(now() - begin, deadline(500ms));
     std::ranges::fill(data, std::byte{0xEE});
-    const bool whole = finish(*doomed.recv, receive).ok();  // it may have been quick
+    const bool whole = finish(*doomed.recv, receive).ok();  // the peer may have read all of it before
     EXPECT_TRUE(!whole || place == pattern(place.size(), unsigned(round)));
     EXPECT_TRUE(transfer(other, 300'000, 7));
   }
@@ -172,7 +172,7 @@ TEST(Shm, a_killed_peer_is_an_error_soon) {
     peer.kill(SIGKILL);
     const TimePoint begin = now();
     if (!polling) std::this_thread::sleep_for(300ms);
-    const Status first = begun->done ? Status() : finish(*host.recv, receive, 5s).status();  // may have been whole
+    const Status first = begun->done ? Status() : finish(*host.recv, receive, 5s).status();  // may be complete
     const auto second = finish(*host.recv, next, 5s);
     const Code heard = second.status().code();
     EXPECT_TRUE(heard == Code::remote || (first.ok() && heard == Code::left)) << second.status().message();
@@ -181,7 +181,7 @@ TEST(Shm, a_killed_peer_is_an_error_soon) {
 }
 
 TEST(Shm, a_stopped_peer_holds_up_no_withdrawal) {
-  constexpr int kMessages = 8;  // the last of which is never received
+  constexpr int kMessages = 8;  // the last one is never received
   Forked peer([](Wire& wire) {
     const auto handle = wire.receive<Handle>();
     auto engine = Engine::start(shm());
@@ -229,7 +229,7 @@ TEST(Shm, a_stopped_peer_holds_up_no_withdrawal) {
   EXPECT_EQ(ended.code(), Code::cancelled) << ended.message();
 }
 
-// What a process forked from a peer keeps open is no sign of life of the peer.
+// Descriptors that a child of the peer keeps open do not count as a sign that the peer lives.
 TEST(Shm, a_sleeping_child_does_not_keep_its_parents_lane_open) {
   Forked peer([](Wire& wire) {
     return dial_and(wire, shm(), [&](Engine&, SendStream& send) {

@@ -1,15 +1,15 @@
-// Allocations that fail when a test wants them to. Its executable's operator new is replaced: nothing else links it.
+// Makes allocations fail when a test wants. shortage.cc replaces operator new of the executable that links it.
 #pragma once
 
 namespace railweave::engine_test {
 
-// While it lives, on the threads meant, the allocations after the first `good` fail, `bad` of them. One at a time.
+// Until destruction, allocations of the threads meant fail: `bad` of them, after the first `good`. One at a time.
 class Shortage {
  public:
-  enum Where { here, elsewhere };  // the thread that made the first Shortage, or all others
+  enum Where { here, elsewhere };  // threads that have made a Shortage, or all others
   Shortage(Where where, int good, int bad = 1);
   ~Shortage();
-  // Some allocation failed.
+  // True if an allocation failed.
   bool felt() const;
 };
 

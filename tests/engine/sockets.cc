@@ -26,7 +26,7 @@ std::set<int> connections() {
   return found;
 }
 
-// Past the thread sanitizer, which takes connect() for the birth of the descriptor.
+// Calls the kernel directly: the thread sanitizer takes connect() for the creation of the descriptor.
 void reset_connection(int fd) {
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;

@@ -8,12 +8,12 @@
 
 namespace railweave::engine_test {
 
-// Descriptors of this process's TCP connections; a lane of two engines here has two.
+// Returns the descriptors of this process's TCP connections. A lane between two engines of this process has two.
 std::set<int> connections();
 int family_of(int fd);
-// What was under way is lost, and the peer sees a reset.
+// Resets a connection: bytes under way are lost, and the peer sees a reset.
 void reset_connection(int fd);
-// Those of its first session that are open.
+// Returns the number of open lanes of the engine's first session.
 std::size_t lanes_of(const Engine& engine);
 
 }  // namespace railweave::engine_test

@@ -1,4 +1,4 @@
-// ForeignConnections come to the port without being a peer: they are shown out in bounded time, while transfers go on.
+// Connections from programs that are no peers: the engine closes them in bounded time, while transfers go on.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -17,8 +17,8 @@
 namespace railweave::engine_test {
 namespace {
 
-// The first IPv4 address in a handle (docs/internals/protocol.md).
-sockaddr_in door_of(const Handle& handle) {
+// Returns the first IPv4 address in a handle (docs/internals/protocol.md).
+sockaddr_in address_of(const Handle& handle) {
   sockaddr_in address{};
   for (std::size_t at = 32; at < kHandleFixedBytes; at += 20) {
     if (handle[at] != std::byte{4}) continue;
@@ -45,20 +45,20 @@ class ForeignConnections : public testing::Test {
     ASSERT_TRUE(connector.ok());
     ends_ = meet(**connector, *listener_);
     ASSERT_TRUE(ends_);
-    door_ = door_of(handle_);
-    ASSERT_EQ(door_.sin_family, AF_INET);
+    address_ = address_of(handle_);
+    ASSERT_EQ(address_.sin_family, AF_INET);
   }
 
   OwnedFd probe(int flags = 0) {
     OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
     if (!fd) return fd;
-    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&door_), sizeof door_) != 0 && errno != EINPROGRESS)
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address_), sizeof address_) != 0 && errno != EINPROGRESS)
       fd.reset();
     return fd;
   }
 
-  // Whether the other side closed (or reset) within `patience`; what it said is thrown away.
-  static bool shown_out(int fd, Nanos patience) {
+  // Returns whether the other side closes or resets within `patience`. Discards what it sends.
+  static bool is_closed(int fd, Nanos patience) {
     const TimePoint deadline = now() + patience;
     for (;;) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now()).count();
@@ -77,7 +77,7 @@ class ForeignConnections : public testing::Test {
   std::unique_ptr<Listener> listener_;
   Handle handle_{};
   Ends ends_;
-  sockaddr_in door_{};
+  sockaddr_in address_{};
 };
 
 TEST_F(ForeignConnections, an_http_request_is_closed) {
@@ -86,7 +86,7 @@ TEST_F(ForeignConnections, an_http_request_is_closed) {
   const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n";
   ASSERT_EQ(send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL), ssize_t(request.size()));
   transfers_go_on();
-  EXPECT_TRUE(shown_out(fd.get(), deadline(std::chrono::seconds(8))));
+  EXPECT_TRUE(is_closed(fd.get(), deadline(std::chrono::seconds(8))));
 }
 
 TEST_F(ForeignConnections, connections_that_send_noise_are_closed) {
@@ -98,7 +98,7 @@ TEST_F(ForeignConnections, connections_that_send_noise_are_closed) {
     (void)send(fds.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL);
   }
   transfers_go_on();
-  for (const OwnedFd& fd : fds) EXPECT_TRUE(shown_out(fd.get(), deadline(std::chrono::seconds(8))));
+  for (const OwnedFd& fd : fds) EXPECT_TRUE(is_closed(fd.get(), deadline(std::chrono::seconds(8))));
 }
 
 TEST_F(ForeignConnections, connections_that_fall_silent_are_closed) {
@@ -107,8 +107,8 @@ TEST_F(ForeignConnections, connections_that_fall_silent_are_closed) {
   const std::string magic = "LKEAWEV1";
   ASSERT_EQ(send(half.get(), magic.data(), magic.size(), MSG_NOSIGNAL), ssize_t(magic.size()));
   transfers_go_on();
-  EXPECT_TRUE(shown_out(silent.get(), deadline(std::chrono::seconds(8))));
-  EXPECT_TRUE(shown_out(half.get(), deadline(std::chrono::seconds(8))));
+  EXPECT_TRUE(is_closed(silent.get(), deadline(std::chrono::seconds(8))));
+  EXPECT_TRUE(is_closed(half.get(), deadline(std::chrono::seconds(8))));
 }
 
 TEST_F(ForeignConnections, thousands_that_come_and_go_disturb_no_peer) {
@@ -128,9 +128,9 @@ TEST_F(ForeignConnections, thousands_that_come_and_go_disturb_no_peer) {
   EXPECT_TRUE(transfer(newcomer, 1000, 5));
 }
 
-// More silent ones than handshakes may be under way at once: who is a peer still gets in at once.
+// More connections are silent than handshakes may be under way: a peer still connects at once.
 TEST_F(ForeignConnections, silent_ones_that_fill_the_room_keep_no_peer_out) {
-  const rlim_t needed = 4000;  // both ends of each are ours
+  const rlim_t needed = 4000;  // this process has both ends of each connection
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   if (limit.rlim_max < needed) GTEST_SKIP() << limit.rlim_max << " descriptors at most here, and this takes " << needed;
@@ -149,7 +149,7 @@ TEST_F(ForeignConnections, silent_ones_that_fill_the_room_keep_no_peer_out) {
   ASSERT_TRUE(fresh);
   Ends newcomer = join(*fresh, *b_);
   ASSERT_TRUE(newcomer);
-  EXPECT_LT(now() - begin, sooner_than_waiting(std::chrono::seconds(4)));  // a stranger has 5 s to speak
+  EXPECT_LT(now() - begin, sooner_than_waiting(std::chrono::seconds(4)));  // a silent stranger is closed after 5 s
   EXPECT_TRUE(transfer(newcomer, 1000, 5));
   const int ours = before + int(crowd.size()) + 200;  // this end of each, and what the newcomer needs
   EXPECT_TRUE(eventually([&] { return open_descriptors() <= ours; })) << "the engine keeps strangers' sockets open";

@@ -1,5 +1,5 @@
-// What strangers say to an end that has a key, or has none: only an honest partner's own messages, unaltered and in
-// their order, lead to an admission.
+// Fuzzes Challenge with and without a key: only an honest partner's messages, unaltered and in order, lead to an
+// admission.
 #include "engine/admission/challenge.h"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ Challenge::Nonce nonce(unsigned char value) {
 
 }  // namespace
 
-// The first byte: our role and whether we have a key. Then each message begins with where it comes from: 0 the input
-// itself, 1 an honest partner, 2 the partner with a byte altered, 3 what we said ourselves.
+// The first byte of the input: our role, and whether we have a key. Messages follow, whose first byte names their
+// source: 0 the input itself, 1 an honest partner, 2 the partner with a byte altered, 3 our own last message.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   static const SharedKey shared = key();
   Input in(data, size);
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   Challenge us(role, keyed ? &shared : nullptr, nonce(1));
   Challenge partner(role == Role::dialler ? Role::acceptor : Role::dialler, &shared, nonce(2));
   std::optional<Message> said = us.opening(), theirs = partner.opening();
-  bool honest = true;  // all that we heard
+  bool honest = true;  // all messages to us were the partner's, unaltered
   for (int messages = 0; messages < 8 && !in.empty(); ++messages) {
     if (said && partner.concerns(*said) && !partner.over()) {
       const Challenge::Turn turn = partner.on_message(*said);

@@ -1,4 +1,5 @@
-// What a fuzz target demands beyond "no crash". Ends the program: the fuzzer keeps the input, ctest sees the failure.
+// What a fuzz target demands beyond "no crash". A failed check() ends the program: the fuzzer keeps the input, and
+// ctest reports a failure.
 #pragma once
 
 #include <cstdio>

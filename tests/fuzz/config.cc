@@ -1,4 +1,4 @@
-// An environment, one NAME=value per line.
+// Fuzzes Config::parse(): the input is an environment, one NAME=value per line.
 #include "railweave/config.h"
 
 #include <algorithm>

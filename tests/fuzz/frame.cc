@@ -1,4 +1,4 @@
-// A lane's bytes taken for a frame header: refused, or read as exactly what encode() would write.
+// Fuzzes decode() of frame headers: it refuses the bytes, or returns a header that encode() writes as the same bytes.
 #include "protocol/frame_fields.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 using railweave::fuzz::check;
 using namespace railweave::protocol;
 
-// The first byte's lowest bit: put the right CRC in, or leave what is there.
+// The first byte's lowest bit: replace the CRC by the right one.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   if (size == 0) return 0;
   std::array<std::byte, kFrameHeaderBytes> bytes{};

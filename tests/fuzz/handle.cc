@@ -1,4 +1,4 @@
-// The 128 bytes of a handle, which came by another library's hands.
+// Fuzzes decode_handle(): the 128 bytes of a handle, which another library passed on.
 #include "engine/connect/handle.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using railweave::fuzz::check;
 using namespace railweave;
 using namespace railweave::engine;
 
-// The first byte's lowest bit: put the right CRC in.
+// The first byte's lowest bit: replace the CRC by the right one.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   if (size == 0) return 0;
   constexpr std::size_t kCrcAt = 8;

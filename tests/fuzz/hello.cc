@@ -1,4 +1,4 @@
-// A stranger's first bytes on a new connection, read as handshake.cc reads them.
+// Fuzzes decode_hello(): a stranger's first bytes on a new connection, read as handshake.cc reads them.
 #include "engine/connect/hello.h"
 
 #include <cstring>
@@ -21,7 +21,7 @@ void put(std::vector<std::byte>& message, std::size_t at, T value) {
 
 }  // namespace
 
-// The first byte's lowest bits: make the length, and the CRC, fit what is there.
+// The first byte's two lowest bits: replace the length, and the CRC, by the right one.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   if (size < 1 + kHelloFixedBytes) return 0;
   const auto* bytes = reinterpret_cast<const std::byte*>(data);

@@ -1,4 +1,4 @@
-// Reads a fuzzer's bytes as the values a target wants. Past the end everything is zero.
+// Reads a fuzzer's bytes as the values a target wants. Every value past the end is zero.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ class Input {
     for (int i = 0; i < 8; ++i) value |= std::uint64_t(u8()) << (8 * i);
     return value;
   }
-  // One byte for most numbers worth trying: 0..63 as they are, in steps of 128, in KiB; or eight bytes more.
+  // Reads one byte for most numbers worth trying: 0..63, or that number times 128, 1024 or 4099. After the byte 0xff:
+  // reads the number from the next eight bytes.
   std::uint64_t number() {
     const std::uint8_t b = u8();
     const std::uint64_t low = b & 63;

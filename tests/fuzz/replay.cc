@@ -1,4 +1,4 @@
-// The main of a fuzz target where no fuzzer is linked: runs each file of the given folders (or each given file) once.
+// main() of a fuzz target without a fuzzer: runs each file of the given folders (or each given file) once.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -21,7 +21,7 @@ std::vector<fs::path> files_of(const fs::path& path) {
   return files;
 }
 
-// A copy of exactly the file's size on the heap: reading beyond it is seen.
+// Runs the target on a heap copy of exactly the file's size, so that sanitizers see a read beyond it.
 void run(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -1,4 +1,4 @@
-// Writes the corpus's seeds that are made by encoding: frames, hellos, challenges, handles, and acts upon a session.
+// Writes the seeds of the corpus that are made by encoding: frames, hellos, challenges, handles, and acts on a session.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -96,8 +96,8 @@ void hellos(const fs::path& folder) {
                            "finds\r\n\r\n"));
 }
 
-// As tests/fuzz/challenge.cc reads them: role and key, then 80 bytes for each message, the first of which names its
-// source.
+// Writes challenges in the format of tests/fuzz/challenge.cc: one byte for role and key, then 80 bytes for each
+// message, the first of which names its source.
 void challenges(const fs::path& folder) {
   const auto from = [](char source, char at = 0, char change = 0) {
     return std::string{source, at, change} + std::string(engine::kChallengeBytes - 3, '\0');
@@ -115,7 +115,7 @@ void challenges(const fs::path& folder) {
   for (char kind = 1; kind <= 5; ++kind) {
     std::string message = magic + std::string{1, 0, kind, 0, kind, 0, 0, 0};
     message.resize(engine::kChallengeBytes);
-    message[0] = 'L';  // whose lowest bits say: the input itself
+    message[0] = 'L';  // its lowest bits, 0, name the input itself as the source
     for (const char ends : {'\0', '\1', '\2', '\3'})
       write(folder, "kind-" + std::to_string(kind) + "-to-" + std::to_string(ends), std::string(1, ends) + message);
   }
@@ -140,7 +140,7 @@ void handles(const fs::path& folder) {
   }
 }
 
-// Acts as SessionWorld::step() numbers them: act * 2 + lane.
+// Returns acts, numbered as in SessionWorld::step(): act * 2 + lane.
 std::string acts(std::initializer_list<int> bytes) {
   std::string out;
   for (const int b : bytes) out.push_back(char(b));

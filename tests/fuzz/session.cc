@@ -1,4 +1,4 @@
-// Any frames from a peer, between any acts of the session's owner.
+// Fuzzes SessionProtocol: any frames from a peer, between any calls of the session's owner.
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/session_world.h"
 

@@ -25,7 +25,7 @@ void touch(std::span<const std::byte> bytes) {
 }
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-  if (a.data() == nullptr || a.empty() || b.empty()) return false;  // a target of nowhere has a size
+  if (a.data() == nullptr || a.empty() || b.empty()) return false;  // a discarding target has a size
   return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
@@ -33,7 +33,7 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 void SessionWorld::run() {
   for (int i = 0; i < kLanes; ++i) add_lane(i);
-  while (!in_.empty() && session_.recv_streams() < kStreamsKnownMax && tickets_.size() < kRequestsMax) {
+  while (!in_.empty() && session_.recv_streams() < kStreamsKnownMax && messages_.size() < kRequestsMax) {
     step();
     drain();
     std::uint64_t sends = 0, receives = 0;
@@ -105,8 +105,8 @@ void SessionWorld::answer_incoming() {
   receives_.push_back(&session_.accept_stream(id, ~0ull));
 }
 
-SessionWorld::PostedMessage& SessionWorld::new_ticket(bool send, std::size_t size) {
-  PostedMessage& t = tickets_.emplace_back();
+SessionWorld::PostedMessage& SessionWorld::new_message(bool send, std::size_t size) {
+  PostedMessage& t = messages_.emplace_back();
   t.send = send;
   t.size = size;
   t.memory = std::make_unique_for_overwrite<std::byte[]>(size);
@@ -120,7 +120,7 @@ void SessionWorld::post_send() {
   protocol::SendStream& s = *sends_[in_.below(sends_.size())];
   const std::size_t size = in_.number() % (kMessageBytes + 1);
   if (!s.can_post()) return;
-  PostedMessage& t = new_ticket(true, size);
+  PostedMessage& t = new_message(true, size);
   t.stream = &s;
   session_.post(s, &t, t.memory.get(), t.size);
 }
@@ -130,7 +130,7 @@ void SessionWorld::post_receive() {
   protocol::RecvStream& s = *receives_[in_.below(receives_.size())];
   const std::size_t size = in_.number() % (kMessageBytes + 1);
   if (!s.can_post()) return;
-  PostedMessage& t = new_ticket(false, size);
+  PostedMessage& t = new_message(false, size);
   session_.post(s, &t, t.memory.get(), t.size);
 }
 
@@ -145,9 +145,9 @@ void SessionWorld::close_one(Streams<Stream>& streams) {
 
 template <class Stream>
 void SessionWorld::withdraw_one(Streams<Stream>& streams, bool send) {
-  if (streams.empty() || tickets_.empty()) return;
+  if (streams.empty() || messages_.empty()) return;
   Stream& s = *streams[in_.below(streams.size())];
-  const PostedMessage& t = tickets_[tickets_.size() - 1 - in_.below(tickets_.size())];
+  const PostedMessage& t = messages_[messages_.size() - 1 - in_.below(messages_.size())];
   if (t.done || t.send != send) return;
   const std::span<const std::byte> range(t.memory.get(), t.size);
   if (session_.withdraw(s, range)) withdraw_from_lanes(range);
@@ -242,7 +242,7 @@ void SessionWorld::frame(int lane) {
   if (target->empty()) payload(lane);
 }
 
-// It may be long between a header and its payload: anything may happen there.
+// Any number of other acts may come between a header and its payload.
 void SessionWorld::payload(int lane) {
   Lane& l = lanes_[std::size_t(lane)];
   if (!l.live || !std::exchange(l.arriving, false)) return;
@@ -262,8 +262,7 @@ void SessionWorld::fail_session(const Status& why) {
   for (int i = 0; i < kLanes; ++i) lose_lane(i);
 }
 
-// ------------------------------------------------------------------------------------------- what the session hands
-// out
+// ------------------------------------------------------------------------------------------ what the session hands out
 
 void SessionWorld::drain() {
   while (!session_.completions().empty() || !session_.events().empty()) {
@@ -284,28 +283,28 @@ void SessionWorld::on_completion(const Completion& completion) {
   check(!completion.status.ok() || t.send || !arrives_in(t), "a receive that ended well is not written any more");
   check(!completion.status.ok() || !t.send || !in_good_order(t) || !refers_to(t),
         "a send that ended well is not read any more");
-  // The caller deregisters memory before it frees it.
+  // A caller withdraws memory before it frees it.
   withdraw_from_lanes({t.memory.get(), t.size});
   t.memory.reset();
 }
 
-bool SessionWorld::arrives_in(const PostedMessage& ticket) const {
+bool SessionWorld::arrives_in(const PostedMessage& message) const {
   return std::ranges::any_of(lanes_, [&](const Lane& l) {
-    return l.arriving && overlap(l.target, {ticket.memory.get(), ticket.size});
+    return l.arriving && overlap(l.target, {message.memory.get(), message.size});
   });
 }
 
-bool SessionWorld::refers_to(const PostedMessage& ticket) const {
+bool SessionWorld::refers_to(const PostedMessage& message) const {
   return std::ranges::any_of(lanes_, [&](const Lane& l) {
     return std::ranges::any_of(l.taken, [&](const Taken& t) {
-      return overlap(t.payload, {ticket.memory.get(), ticket.size});
+      return overlap(t.payload, {message.memory.get(), message.size});
     });
   });
 }
 
-// Its stream is open and has not failed.
-bool SessionWorld::in_good_order(const PostedMessage& ticket) const {
-  return std::ranges::find(sends_, ticket.stream) != sends_.end() && !ticket.stream->failed();
+// Returns true if the message's stream is open and has not failed.
+bool SessionWorld::in_good_order(const PostedMessage& message) const {
+  return std::ranges::find(sends_, message.stream) != sends_.end() && !message.stream->failed();
 }
 
 void SessionWorld::withdraw_from_lanes(std::span<const std::byte> range) {

@@ -1,6 +1,6 @@
-// One session among everything the engine may do to it, in any order: its caller posts and closes, its lanes come,
-// write, read and break, and at their other end sits a peer that may say anything. Memory of a request is freed the
-// moment the session says it is done: what touches it later is a use after free.
+// One session and everything that an engine may do with it, in any order: callers post and close, lanes are added,
+// write, read and break, and the peer sends any frames. The memory of a request is freed as soon as the session reports
+// the request done, so that a later access is a use after free.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class SessionWorld {
  public:
   explicit SessionWorld(Input in) : in_(in), session_({.eager_limit_bytes = 1024}) {}
 
-  // Does what the input says; then ends the session and demands that every request has ended.
+  // Acts as the input says, then ends the session and checks that every request has ended.
   void run();
 
  private:
@@ -26,7 +26,7 @@ class SessionWorld {
     bool send = false, done = false;
     std::size_t size = 0;
     std::unique_ptr<std::byte[]> memory;
-    const protocol::SendStream* stream = nullptr;  // of a send; perhaps gone
+    const protocol::SendStream* stream = nullptr;  // of a send; may be closed
   };
   // A frame taken and not yet released. `payload` empty: withdrawn.
   struct Taken {
@@ -37,7 +37,7 @@ class SessionWorld {
     bool added = false, live = false;
     std::deque<Taken> taken;
     std::uint32_t frames_taken = 0;
-    bool arriving = false;  // a header came, its payload did not yet
+    bool arriving = false;  // the header has arrived, its payload has not
     std::span<std::byte> target;
     std::uint32_t next_sequence = 0, consumed = 0;
   };
@@ -54,7 +54,7 @@ class SessionWorld {
   void close_one(Streams<Stream>& streams);
   template <class Stream>
   void withdraw_one(Streams<Stream>& streams, bool send);
-  PostedMessage& new_ticket(bool send, std::size_t size);
+  PostedMessage& new_message(bool send, std::size_t size);
   // --- the lanes
   void add_lane(int lane);
   void lose_lane(int lane);
@@ -70,9 +70,9 @@ class SessionWorld {
   void drain();
   void on_completion(const protocol::Completion& completion);
   void on_event(const protocol::Event& event);
-  bool arrives_in(const PostedMessage& ticket) const;
-  bool refers_to(const PostedMessage& ticket) const;
-  bool in_good_order(const PostedMessage& ticket) const;
+  bool arrives_in(const PostedMessage& message) const;
+  bool refers_to(const PostedMessage& message) const;
+  bool in_good_order(const PostedMessage& message) const;
   void withdraw_from_lanes(std::span<const std::byte> range);
 
   static constexpr int kLanes = 2;
@@ -82,7 +82,7 @@ class SessionWorld {
   Streams<protocol::SendStream> sends_;
   Streams<protocol::RecvStream> receives_;
   std::deque<protocol::StreamId> incoming_;
-  std::deque<PostedMessage> tickets_;  // by address: a request
+  std::deque<PostedMessage> messages_;  // the address of an element is its request
   std::uint64_t pending_sends_ = 0, pending_receives_ = 0, posted_bytes_ = 0;
   TimePoint now_{};
 };

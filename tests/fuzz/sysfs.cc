@@ -1,4 +1,4 @@
-// A host whose sysfs files, links and names hold whatever the input says.
+// Fuzzes the discovery of rails: a host whose sysfs files, links and names hold what the input says.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ constexpr const char* kPci[kLinks] = {"pci0000:5d/0000:5e:00.0", "pci0000:5d/000
 constexpr std::array kAttributes{"ifindex", "speed", "dev_port", "phys_port_name"};
 constexpr std::array kKinds{"", "veth", "vlan", "bond", "bridge", "tun", "dummy", "vrf", "macvlan", "wireguard"};
 
-// Made once for all inputs: two cards of one port and a virtio card, the second the first's virtual function.
+// A sysfs tree, made once for all inputs: a card, its virtual function, and a virtio card.
 class Tree {
  public:
   Tree() {
@@ -54,7 +54,7 @@ void write(const std::string& path, std::string_view text) {
   check(fd && ::write(fd.get(), text.data(), text.size()) == ssize_t(text.size()), "the file can be written");
 }
 
-// A few bytes, of those that such files have, or any.
+// Returns a short text, mostly of characters that such files contain.
 std::string text_of(Input& in) {
   constexpr std::string_view kAlphabet = "0123456789-+ \n\tpfvsc#x.:/eE,^=ha";
   std::string text(in.below(24), ' ');
@@ -76,7 +76,7 @@ class Host final : public HostView {
   Result<std::vector<LinkFacts>> links() const override { return links_; }
   Result<std::vector<AddressFacts>> addresses() const override { return addresses_; }
   TimePoint now() const override { return now_; }
-  void sleep(Nanos time) const override { now_ += time + std::chrono::milliseconds(400); }  // fewer looks
+  void sleep(Nanos time) const override { now_ += time + std::chrono::milliseconds(400); }  // fewer polls
 
  private:
   void add(const Tree& tree, int i, Input& in) {

@@ -1,12 +1,12 @@
-"""A cable of the lab that alters bytes, in the place of the switch of one NIC's subnet.
+"""A cable of the lab that alters bytes. It replaces the switch of one NIC's subnet.
 
 Usage: bad_cable.py NIC PER_MILLE   (in any host of a lab with two hosts and --shape switch; runs until it is killed)
 
-It enters the switch's namespace, takes the two ports off their bridge and carries frames between them itself. Of a
-thousand full segments of TCP payload so many get one byte altered, both ways. No checksum tells: frames come as the
-sender's kernel made them, large and with checksums still to be filled in, and go on like that: how large depends on how
-busy the machine is, so a large one counts as the segments that it would be on a wire. Says "ready", and at the end how
-many it altered.
+The cable enters the switch's namespace, takes the two ports off their bridge and carries frames between them. PER_MILLE
+of the full segments of TCP payload, in both directions, get one altered byte. TCP's checksum does not reveal the
+damage: frames still have the checksum unfilled, as for an offloading NIC. A frame can also hold many segments, the more
+the busier the machine is. It counts as the segments that it would be on a wire. Prints "ready", and at the end the
+number of altered frames.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MUCH_BYTES, _SEGMENT_BYTES = 1000, 1448
 
 
 def _ports(nic: int) -> tuple[str, list[str]]:
-    """The switch's namespace and its ports toward the two hosts."""
+    """Returns the switch's namespace and its ports toward the two hosts."""
     listing = subprocess.run([os.environ["RWLAB_PROGRAM"], "list"], capture_output=True, text=True, check=True).stdout
     nics = [host["nics"][nic] for host in json.loads(listing)[os.environ["RWLAB"]]["plan"]["hosts"]]
     return nics[0]["peer_ns"], [nic["peer_dev"] for nic in nics]
@@ -52,7 +52,7 @@ def _open(port: str) -> socket.socket:
 
 
 def _payload_at(frame: memoryview) -> int | None:
-    """Where the TCP payload of an IPv4 frame begins."""
+    """Returns the offset of the TCP payload in an IPv4 frame; None: no TCP over IPv4."""
     at = _VNET_HDR_BYTES + _ETHERNET_BYTES
     if len(frame) < at + 40 or frame[at - 2:at] != b"\x08\x00" or frame[at + 9] != socket.IPPROTO_TCP:
         return None
@@ -62,7 +62,7 @@ def _payload_at(frame: memoryview) -> int | None:
 
 class _Cable:
     def __init__(self, per_mille: float) -> None:
-        self._intact = 1 - per_mille / 1000  # the probability, of a segment
+        self._intact = 1 - per_mille / 1000  # probability that a segment stays intact
         self.altered = 0
         self._buffer = memoryview(bytearray(1 << 17))
 
@@ -75,7 +75,7 @@ class _Cable:
             self.altered += 1
         try:
             to.send(frame)
-        except OSError:  # no room: lost, as on any cable
+        except OSError:  # no room: the frame is lost, as on any cable
             pass
 
 

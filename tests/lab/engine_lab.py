@@ -1,5 +1,5 @@
-"""net_perf with the built plugin in the hosts of a lab, for the tests of the engine on real links: what every rank
-said, what its lanes and interfaces counted, and how and how fast it ended.
+"""Runs net_perf with the built plugin in the hosts of a lab, for tests of the engine on real links. Returns every
+rank's output, the counters of its lanes and interfaces, the exit status and the duration.
 
 The first argument of a test program is the folder of net_perf and nccl_tests (default: the release build).
 """
@@ -21,8 +21,9 @@ import support
 _RELEASE = Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
 kBin = Path(sys.argv.pop(1)) if len(sys.argv) > 1 and Path(sys.argv[1]).is_dir() else _RELEASE
 
-# Around the program of one rank. `setup` comes before it, `beside` runs beside it and knows its $pid; moved NIC BYTES
-# waits until so much has come in. At the end it tells what the interfaces carried: the host is as young as the run.
+# The script around the program of one rank. `setup` runs before the program. `beside` runs when the program has
+# started, and can use its $pid. `moved NIC BYTES` waits until the NIC received more than BYTES. At the end the script
+# prints the counters of the interfaces, which began at 0: the lab makes its hosts anew for each run.
 _AROUND = """
 moved() {{ until [ $(cat /sys/class/net/$1/statistics/rx_bytes) -gt $2 ]; do sleep 0.02; done; }}
 {setup}
@@ -40,7 +41,7 @@ exit $status
 
 @dataclass(frozen=True)
 class Lane:
-    """As one end sees it."""
+    """One end of a lane."""
 
     rail: str
     local: str  # address:port
@@ -51,14 +52,14 @@ class Lane:
 
 @dataclass
 class Outcome:
-    status: int  # the lab's: the worst of both ranks; 124: not done by the deadline
+    status: int  # the lab's: the worst of all ranks; 124: not done by the deadline
     seconds: float
     stdout: str
     stderr: str
     document: dict[str, Any]  # net_perf's; empty when it wrote none
 
     def said(self, host: int) -> list[str]:
-        """Both streams of one host, without the prefix."""
+        """Returns the lines of one host's stdout and stderr, without the lab's prefix."""
         mark = f"[host{host}] "
         return [line[len(mark):] for line in [*self.stdout.splitlines(), *self.stderr.splitlines()]
                 if line.startswith(mark)]
@@ -67,11 +68,11 @@ class Outcome:
         return [line for line in self.said(host) if line.startswith("WARN ")]
 
     def values(self, host: int, word: str) -> list[list[str]]:
-        """What follows `word` on the lines of the script around the program."""
+        """Returns the words after `word` on each line of the host that begins with `word`."""
         return [line.split()[1:] for line in self.said(host) if line.startswith(f"{word} ")]
 
     def carried(self, host: int) -> dict[str, tuple[int, int]]:
-        """Bytes out and in by interface, headers and all."""
+        """Returns the bytes that each interface sent and received, headers included."""
         return {nic: (int(out), int(into)) for nic, out, into in self.values(host, "carried")}
 
     @property
@@ -80,14 +81,15 @@ class Outcome:
 
     def lanes(self, rank: int) -> list[Lane]:
         counted = self.result["ranks"][rank]["engine"]["lanes"]
-        # Each host calls its end's interface by a name of its own: "[fe80::1%eth0]:4000".
+        # A scope is a name on one host only, so the two ends of a lane have different ones: "[fe80::1%eth0]:4000".
         local, remote = ([re.sub(r"%[^]]*", "", lane[end]) for lane in counted]
                          for end in ("local_address", "remote_address"))
         return [Lane(lane["rail"], here, there, lane["bytes_sent"], lane["bytes_received"])
                 for lane, here, there in zip(counted, local, remote)]
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The rails (rank 0's, rank 1's) that each lane joins. KeyError: an end without its other end."""
+        """Returns the rails (rank 0's, rank 1's) that each lane joins. Raises KeyError if only one rank has the
+        lane."""
         others = {(lane.remote, lane.local): lane.rail for lane in self.lanes(1)}
         return sorted((lane.rail, others[lane.local, lane.remote]) for lane in self.lanes(0))
 
@@ -102,7 +104,7 @@ class Outcome:
 
 
 def in_lab(lab: list[str], command: list[str], setup: str = "", beside: str = "", deadline_s: float = 40) -> Outcome:
-    """`command` in every host of a lab made with the options `lab`, ended at the deadline."""
+    """Runs `command` in every host of a lab made with the options `lab`. The lab ends it at the deadline."""
     around = _AROUND.format(setup=setup, beside=beside)
     began = time.monotonic()
     done = support.lab("run", "--timeout", str(deadline_s), *lab, "--", "sh", "-c", around, "sh", *command,
@@ -111,8 +113,8 @@ def in_lab(lab: list[str], command: list[str], setup: str = "", beside: str = ""
 
 
 def net_perf(lab: list[str], *options: str, through: list[str] | None = None, **around: Any) -> Outcome:
-    """Every byte is checked. Without options: 16 MiB over one comm, from rank 0 to rank 1. `through` stands in for the
-    program and gets its options."""
+    """Runs net_perf, which checks every byte. Without options: 16 MiB over one comm, from rank 0 to rank 1. `through`
+    is a command that runs instead of net_perf and gets its options."""
     with tempfile.TemporaryDirectory(prefix="railweave-lab-test-") as folder:
         file = Path(folder) / "result.json"
         command = [*(through or [str(kBin / "net_perf")]), "--verify", "--json", str(file)]
@@ -120,7 +122,7 @@ def net_perf(lab: list[str], *options: str, through: list[str] | None = None, **
             command += ["--bytes", "16M"]
         if "--warmup" not in options:
             command += ["--warmup", "0"]
-        if "--sleep-us" not in options:  # who only yields gets next to nothing on a busy machine
+        if "--sleep-us" not in options:  # a rank that only yields its core is starved on a busy machine
             command += ["--sleep-us", "50"]
         outcome = in_lab(lab, [*command, *options], **around)
         if file.exists():
@@ -130,7 +132,7 @@ def net_perf(lab: list[str], *options: str, through: list[str] | None = None, **
 
 class EngineTest(unittest.TestCase):
     def assert_works(self, outcome: Outcome) -> Outcome:
-        """Both ranks are content, no byte was wrong and nobody was warned."""
+        """Asserts that both ranks succeeded, every byte is right and no rank logged a warning."""
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         self.assertGreater(outcome.result["verify"]["bytes_checked"], 0, str(outcome))
@@ -138,13 +140,14 @@ class EngineTest(unittest.TestCase):
         return outcome
 
     def warnings_of(self, host: int, outcome: Outcome, count: int) -> list[str]:
-        """Just so many there are."""
+        """Asserts that the host logged `count` warnings, and returns them."""
         warned = outcome.warnings(host)
         self.assertEqual(count, len(warned), str(outcome))
         return warned
 
     def assert_pairs(self, pairs: list[tuple[str, str]], outcome: Outcome) -> None:
-        """Lanes join just these rails; each end has an address of its rail and is bound to its interface."""
+        """Asserts that the lanes join exactly these rails. Each end has an address of its rail and uses the rail's
+        interface."""
         self.assertEqual(sorted(pairs), outcome.pairs(), str(outcome))
         for rank in (0, 1):
             addresses = {tuple(pair) for pair in outcome.values(rank, "address")}
@@ -154,11 +157,11 @@ class EngineTest(unittest.TestCase):
         self.assert_bound(outcome)
 
     def assert_bound(self, outcome: Outcome) -> None:
-        """Every byte of every lane left by the interface of its rail, and by no other."""
+        """Asserts that every lane's bytes left by the interface of its rail and by no other."""
         for rank in (0, 1):
             carried = outcome.carried(rank)
             for rail, sent in outcome.sent_by_rail(rank).items():
-                # Headers, acknowledgements of the other direction, what was sent twice, the ranks' rendezvous.
+                # More than payload: headers, acknowledgements of the other direction, retransmissions, rendezvous.
                 self.assertTrue(sent <= carried[rail][0] <= 1.3 * sent + 2_000_000, (rank, rail, sent, str(outcome)))
 
 

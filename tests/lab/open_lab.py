@@ -1,4 +1,4 @@
-"""A lab that stays while a test changes it and looks at its NICs from outside."""
+"""A lab that runs while a test changes it and inspects its NICs from outside."""
 from __future__ import annotations
 
 import json
@@ -14,12 +14,12 @@ from lab.plan import Host, Nic, Plan
 from lab.sockets import socket_in
 
 _UP_WITHIN_S = 20.0
-_LIFE_S = 90  # of a lab that nobody ends
+_LIFE_S = 90  # a lab that the test does not end lives for this long
 _PIECE = bytes(64 << 10)
 
 
 class OpenLab:
-    """A context manager: ranks that sleep, in a lab made with these options."""
+    """A context manager that runs a lab made with these options. The ranks sleep."""
 
     def __init__(self, *options: str) -> None:
         self._options = options
@@ -44,12 +44,12 @@ class OpenLab:
         return self.plan.hosts[host], self.plan.hosts[host].nics[nic]
 
     def run(self, host: int, *argv: str) -> str:
-        """What a command says in a host."""
+        """Runs a command in a host and returns its stdout."""
         return subprocess.run(["ip", "netns", "exec", self.plan.hosts[host].ns, *argv], capture_output=True, text=True,
                               check=True, timeout=20).stdout
 
     def link(self, host: int, nic: int) -> dict:
-        """The NIC as `ip` has it."""
+        """Returns what `ip` reports of the NIC."""
         return json.loads(self.run(host, "ip", "-json", "-details", "-stats", "link", "show", "dev",
                                    self.nic(host, nic)[1].name))[0]
 
@@ -64,7 +64,7 @@ class OpenLab:
         return end
 
     def listen(self, host: int, nic: int, which: int = 0) -> socket.socket:
-        """At address number `which` of the NIC, by any interface."""
+        """Returns a listener at address number `which` of the NIC, reachable by any interface."""
         where, device = self.nic(host, nic)
         address = device.addresses[which].partition("/")[0]
         end = socket_in(where.ns, socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
@@ -77,7 +77,8 @@ class OpenLab:
         return end
 
     def dial(self, nic: int, to: socket.socket, within_s: float = 1.5, which: int = 0) -> tuple[str, socket.socket]:
-        """From host 0, bound to its NIC: "connected", "refused", "silent" or "no route", and the socket."""
+        """Connects from host 0, bound to its NIC. Returns "connected", "refused", "silent" or "no route", and the
+        socket."""
         end = self._end(0, nic, self.nic(0, nic)[1].addresses[which].partition("/")[0])
         try:
             end.connect(to.getsockname()[:2])
@@ -91,7 +92,7 @@ class OpenLab:
         return {0: "connected", 111: "refused"}.get(error, "no route"), end
 
     def reaches(self, nic: int, peer_nic: int, within_s: float = 1.5, which: int = 0) -> str:
-        """What becomes of a connection from host 0 to host 1; "no address" where host 1 has lost it."""
+        """Returns the result of dial() from host 0 to host 1, or "no address" if host 1 lost the address."""
         try:
             listener = self.listen(1, peer_nic, which)
         except OSError:
@@ -102,7 +103,7 @@ class OpenLab:
             return said
 
     def carries(self, nic: int, peer_nic: int, total: int = 400_000, within_s: float = 2.0) -> int:
-        """How much of `total` a new connection from host 0 brings to host 1 in time."""
+        """Returns how many of `total` bytes a new connection from host 0 brings to host 1 in time."""
         with self.listen(1, peer_nic) as listener:
             said, sender = self.dial(nic, listener, within_s)
             with sender:
@@ -116,7 +117,7 @@ class OpenLab:
 
 
 def pump(sender: socket.socket, receiver: socket.socket, total: int, within_s: float) -> int:
-    """How much of `total` arrives in time."""
+    """Returns how many of `total` bytes arrive in time."""
     sender.setblocking(False)
     receiver.setblocking(False)
     sent = received = 0

@@ -1,4 +1,4 @@
-"""What the lab's tests share: running tools/lab, and looking for what it must not leave behind."""
+"""Shared by the tests of the lab: runs tools/lab and finds namespaces, files and processes that it must not leave."""
 from __future__ import annotations
 
 import os
@@ -22,7 +22,7 @@ def lab(*args: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
 
 
 def start(*args: str) -> subprocess.Popen[str]:
-    """Starts tools/lab, as a shell would in the foreground: a group of its own."""
+    """Starts tools/lab in a process group of its own, as a shell does with a foreground job."""
     return subprocess.Popen([sys.executable, kLab, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             start_new_session=True)
 
@@ -37,7 +37,7 @@ def state_file(name: str) -> Path:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; a zombie does not."""
+    """Whether the process runs; False for a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:

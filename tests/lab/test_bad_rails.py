@@ -1,5 +1,5 @@
-"""Rails that carry a handshake and little else, addresses that change, firewalls;
-and what is said of a rail without a lane (real-hosts 3 to 6)."""
+"""Rails that carry a handshake and little else, addresses that change, firewalls, and the log lines about a rail
+without a lane."""
 from __future__ import annotations
 
 import time
@@ -8,11 +8,11 @@ import engine_lab
 from engine_lab import kBin, net_perf
 from real_hosts import FAULT_S, ONE_SWITCH, ROUTED, SET, TWO, RealHosts
 
-_TOLD_S = 9.5  # of a transfer: with its warm-up, the ten seconds within which a rail without a lane is told
+_TOLD_S = 9.5  # length of a transfer; with its warm-up, the ten seconds in which the log names a rail without a lane
 
 
 class SmallPacketsOnly(RealHosts):
-    """real-hosts 3: a rail that passes a handshake and no data."""
+    """A rail that passes a handshake and little or no data."""
 
     def test_a_port_of_small_mtu(self) -> None:
         outcome = self.transfer([*TWO, "--mtu", "9000"], seconds=10, from_start="--host 1 --nic 1 --port-mtu 1500")
@@ -41,20 +41,20 @@ class TwoThings(RealHosts):
     """One rail is bad already when the other one is lost for a while."""
 
     def test_a_firewall_rejects_on_one_and_the_other_is_out(self) -> None:
-        """Refusals of a rail that lost its lanes while the other carried say nothing of the peer."""
+        """A refusal on a rail that lost its lanes while the other rail carried proves nothing about the peer."""
         outcome = self.transfer(TWO, f"--host 1 --nic 0 --firewall reject; sleep 1; {SET} --host 1 --nic 1 --cut; "
                                 f"sleep 6; {SET} --host 1 --nic 1 --up", seconds=13)
         self.assert_carries(1, outcome, from_s=FAULT_S + 9)
 
     def test_all_are_out_for_nearly_the_peer_timeout(self) -> None:
-        """Both address families are there: the peer's probe says by which it is heard again."""
+        """Rails have both address families. The peer's probe shows which family works again."""
         outcome = self.transfer(TWO, f"--host 1 --nic 0 --cut; {SET} --host 1 --nic 1 --cut; sleep 8.7; "
                                 f"{SET} --host 1 --nic 0 --up; {SET} --host 1 --nic 1 --up", seconds=15)
         self.assert_carries(1.6, outcome, from_s=FAULT_S + 12)
 
 
 class OtherAddresses(RealHosts):
-    """real-hosts 5: all addresses of a host change at once."""
+    """All addresses of a host change at once."""
 
     def test_of_the_accepting_host(self) -> None:
         outcome = self.transfer([*TWO, "--disable-ipv6"],
@@ -64,7 +64,7 @@ class OtherAddresses(RealHosts):
 
 
 class IdleSession(RealHosts):
-    """real-hosts 6.2: a stateful firewall between forgets its connections while nothing is sent, and resets nobody."""
+    """A stateful firewall between the hosts forgets its connections while nothing is sent, and sends no reset."""
 
     def test_a_firewall_that_forgets(self) -> None:
         forget = " ".join(f"{SET} --nic {nic} --forget-connections;" for nic in (0, 1))
@@ -79,11 +79,11 @@ class IdleSession(RealHosts):
 
 
 class SaidClearly(RealHosts):
-    """real-hosts 4: within ten seconds a rail without a lane is named, with its cause where the host knows it."""
+    """Within ten seconds the log names a rail without a lane, with the cause if the host can find it."""
 
     def test_a_firewall_from_the_start(self) -> None:
-        """The host that dials says what it saw; the other one says whose log has the cause.
-        The rail that carries is not mentioned."""
+        """The dialling host logs the cause. The other host logs that the peer's log has the cause. No line mentions the
+        rail that carries."""
         refused = r"connect to 10\.77\.1\.2:\d+: Connection refused"
         for action, cause in (("drop", r"dialling 10\.77\.1\.2:\d+ from eth1: no answer to the connection: a firewall"),
                               ("reject", refused), ("reset", refused)):
@@ -113,7 +113,7 @@ class SaidClearly(RealHosts):
         self.assert_warned(outcome, (0, 1), "eth1", "rp_filter")
 
     def test_info_lists_a_rail_without_a_lane(self) -> None:
-        """In the table of rails, beside the one that carries; and a rail's line is not a lane's."""
+        """The table of rails lists the rail without a lane beside the one that carries; the table of lanes does not."""
         info = kBin / "railweave-info"
         ask = f"[ $RANK = 1 ] || (moved eth0 100000; sleep 1; {info} --pid $pid | sed 's/^/info /') &"
         outcome = self.transfer([*TWO, "--arp", "strict"], seconds=4, from_start="--host 1 --nic 1 --firewall drop",

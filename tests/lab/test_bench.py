@@ -48,7 +48,7 @@ class Alone(unittest.TestCase):
 
 
 class ComparedSides(unittest.TestCase):
-    """tools/compare measures nothing that it could not hold against something."""
+    """tools/compare refuses to measure without our side, or one side of several alone."""
 
     def refused(self, lacking: str, *argv: str) -> str:
         missing = mock.patch.object(compare, "missing",
@@ -112,8 +112,7 @@ class Values(unittest.TestCase):
 
 
 class Acceptance(unittest.TestCase):
-    # As the issue has them: (id, greatest of >= bounds or least of <=); where it has no number, as
-    # docs/internals/bench.md says why. A bound here is never loosened.
+    # The bounds that cases of an id may have. docs/internals/bench.md gives the reasons. A bound is never loosened.
     kBounds = {"A1": {">= 0.97", ">= 0.95"}, "A2": {">= 0.95", ">= 0.90"}, "A3": {">= 0.95"}, "A4": {">= 0.95"},
                "A5": {"<= 1.15"}, "A6": {"<= 1.25", "<= 1.5"}, "A7": {"<= 0"}, "A8": {"== 0", "<= 64"},
                "E1": {">= 1.9", ">= 1.04", ">= 1"}, "B1": {">= 0.95", ">= 0.85", ">= 0.90"}, "B2": {">= 1.9", ">= 3"},
@@ -137,7 +136,7 @@ class Acceptance(unittest.TestCase):
         for case in cases:
             self.assertTrue({check.bound for check in case.checks if not check.yardstick} <= self.kBounds[case.id],
                             case.full_name)
-            # The others' rounds are within a run, or as many as the bound needs.
+            # Cases of these ids make their rounds within a run, or as many runs as the bound needs.
             others = ("A8", "O1", "O2", "O3", "O4", "O5", "O6", "R1", "R2", "R4", "R7", "S3", "F3")
             self.assertTrue(case.runs == 5 or case.id[0] == "N" or (case.id[0] == "F" and case.runs == 3)
                             or case.id in others, case.full_name)
@@ -263,16 +262,16 @@ class Acceptance(unittest.TestCase):
 
 
 class Pooled(unittest.TestCase):
-    """Figures of all cases of an id."""
+    """A figure that is computed from all cases of an id."""
 
-    kRuns = [({"name": f"x{x}", "told": told}, {"ours": [{"s": {"x": x}}]})
+    kRuns = [({"name": f"x{x}", "visible": told}, {"ours": [{"s": {"x": x}}]})
              for told, x in ((True, 1), (True, 3), (False, 5), (True, 2))]
 
     def pool(self, runs: list, **spec: object) -> float:
         return pooled.value({"side": "ours", "path": "s.x", **spec}, runs)["median"]
 
     def test_takes(self) -> None:
-        self.assertEqual(self.pool(self.kRuns, take="median", where={"told": True}), 2)
+        self.assertEqual(self.pool(self.kRuns, take="median", where={"visible": True}), 2)
         self.assertEqual([self.pool(self.kRuns, take=take) for take in ("max", "min", "sum")], [5, 1, 11])
         self.assertEqual(pooled.value({"side": "ours", "path": "s.x", "take": "max"}, self.kRuns)["at"], "x5")
 
@@ -282,16 +281,16 @@ class Pooled(unittest.TestCase):
             self.assertEqual(self.pool(runs, take="p99"), expected)
 
     def test_failed_cases_are_left_out_and_none_left_is_no_figure(self) -> None:
-        self.assertEqual(self.pool([*self.kRuns, ({"name": "y", "told": True}, {})], take="sum"), 11)
+        self.assertEqual(self.pool([*self.kRuns, ({"name": "y", "visible": True}, {})], take="sum"), 11)
         with self.assertRaises(NoValue):
             self.pool([({}, {})], take="sum")
 
     def test_verdict_is_of_the_cases_before(self) -> None:
         case = acceptance.choose(acceptance.load(), ["N2/together"])[0]
-        row = {"told": True, "excuse": "", "watch_s": 20.5}
+        row = {"visible": True, "excuse": "", "watch_s": 20.5}
         figures = {"median_s": 0.1, "p99_s": 0.2, "full_speed_s": 1, "least_after_full": 0.9, "errors": 0,
                    "wrong_bytes": 0}
-        others = [measure.Outcome(mock.Mock(row=row | {"name": str(told), "told": told}), "PASS",
+        others = [measure.Outcome(mock.Mock(row=row | {"name": str(told), "visible": told}), "PASS",
                                   raw={"ours": [{"summary": figures | more}]})
                   for told, more in ((True, {}), (False, {"median_s": 0.5}))]
         self.assertEqual(measure.pool(case, others).verdict, "PASS")
@@ -338,7 +337,7 @@ class Host(unittest.TestCase):
         shown = []
         with mock.patch.object(host.Cores, "now", lambda: next(ticks)):
             stolen = measure._Stolen(["ours", "raw"], shown.append)
-            for step in ("ours-0", "raw-0", "ours-1"):  # what was taken before the first step is nobody's
+            for step in ("ours-0", "raw-0", "ours-1"):  # time taken before the first step counts for no side
                 stolen.begin(step)
             stolen.end()
         self.assertEqual((shown, stolen.by_side), (["ours-0", "raw-0", "ours-1"], {"ours": [0.0, 0.0], "raw": [0.4]}))

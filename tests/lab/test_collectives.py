@@ -1,5 +1,5 @@
-"""Collectives among the hosts of a lab: that every rail carries its share, and that the programs start under launchers
-there. Nothing is timed."""
+"""Collectives among the hosts of a lab: every rail carries its share, and the programs start under launchers. No test
+measures time."""
 from __future__ import annotations
 
 import shutil
@@ -24,7 +24,7 @@ def _command(program: str, mib: int) -> list[str]:
 
 class CollectiveTest(unittest.TestCase):
     def assert_right(self, outcome: Outcome, program: str, ranks: int) -> None:
-        """One table of this program, so many ranks in all tables, and no wrong element."""
+        """Asserts one table of this program, `ranks` ranks in all tables together, and no wrong element."""
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(ranks, outcome.stdout.count("#  Rank"), str(outcome))
         self.assertEqual(1, outcome.stdout.count(f"# Collective test concluded: {program}"), str(outcome))
@@ -34,7 +34,7 @@ class CollectiveTest(unittest.TestCase):
 
 class Rails(CollectiveTest):
     def test_a_sequence_of_collectives_uses_both(self) -> None:
-        # What a rank must send of each 8 MiB, in MiB; out of place and in place.
+        # The MiB that a rank must send for an operation of 8 MiB. Each operation runs out of place and in place.
         programs = {"all_gather_perf": 4, "reduce_scatter_perf": 4, "all_reduce_perf": 8}
         sequence = " && ".join(" ".join(_command(program, 8)) for program in programs)
         outcome = in_lab([*_RAILS, "--favour"], ["sh", "-c", sequence])
@@ -43,7 +43,7 @@ class Rails(CollectiveTest):
         sent = [[outcome.carried(host)[nic][0] for nic in ("eth0", "eth1")] for host in (0, 1)]
         for one in sent:
             self.assertGreater(sum(one), 2 * _ITERATIONS * sum(programs.values()) * _MIB, (sent, str(outcome)))
-            self.assertGreater(min(one), 0.1 * sum(one), (sent, str(outcome)))  # one way, on a machine that is busy
+            self.assertGreater(min(one), 0.1 * sum(one), (sent, str(outcome)))  # a busy machine may be uneven
         share = sum(one[0] for one in sent) / sum(map(sum, sent))
         self.assertTrue(0.25 <= share <= 0.75, (share, sent, str(outcome)))
 
@@ -60,11 +60,11 @@ class Hosts(CollectiveTest):
     def test_two_level_sends_one_ranks_bytes_between_hosts(self) -> None:
         outcome = in_lab(_RAILS, ["env", "RAILWEAVE_ALGO=two_level", *_command("all_reduce_perf", 8), "-t", "2"])
         self.assert_right(outcome, "all_reduce_perf", 4)
-        operations = 2 * (_ITERATIONS + 1) + 4  # out of place and in place, warm-up, and the checked ones
+        operations = 2 * (_ITERATIONS + 1) + 4  # out of and in place, one warm-up each; four checked ones
         for host in (0, 1):
             sent = sum(outcome.carried(host)[nic][0] for nic in ("eth0", "eth1"))
             self.assertGreater(sent, 2 * _ITERATIONS * 8 * _MIB, str(outcome))
-            self.assertLess(sent, 1.2 * operations * 8 * _MIB, str(outcome))  # a ring of all four: 1.5
+            self.assertLess(sent, 1.2 * operations * 8 * _MIB, str(outcome))  # a ring of four ranks: 1.5
 
 
 class Launched(CollectiveTest):
@@ -81,8 +81,8 @@ class Launched(CollectiveTest):
 
     @unittest.skipUnless(_TORCHRUN.exists(), "torch is not in .venv (tools/setup torch)")
     def test_torchrun_across_hosts(self) -> None:
-        # A launcher of every host, told apart by what the lab says of its own ranks;
-        # those of torchrun get its variables.
+        # The lab's rank on each host is a torchrun launcher, with the lab's RANK as its node rank. Torchrun sets the
+        # variables of its own ranks.
         launch = ('node=$RANK; unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE; exec "$0" --no-python --nnodes 2 '
                   '--node-rank $node --nproc-per-node 2 --master-addr $MASTER_ADDR --master-port $MASTER_PORT "$@"')
         outcome = in_lab(_RAILS, ["sh", "-c", launch, str(_TORCHRUN), *_command("all_reduce_perf", 8)], deadline_s=90)

@@ -1,4 +1,4 @@
-"""Discovery on hosts of the lab, asked by railweave-info (the first argument is its path)."""
+"""Discovery on the lab's hosts, as railweave-info reports it. The first argument is the path of railweave-info."""
 from __future__ import annotations
 
 import json
@@ -14,8 +14,8 @@ _INFO = ""  # set below
 
 
 def _ask(script: str, *options: str) -> tuple[int, dict[str, Any]]:
-    """Runs `script` in one host with $INFO printing JSON; returns its status and the document. NCCL_SOCKET_IFNAME,
-    which the lab sets, is cleared: here the automatic choice is wanted."""
+    """Runs `script` in one host, where $INFO prints JSON. Returns the exit status and the JSON document. Clears
+    NCCL_SOCKET_IFNAME, which the lab sets, so that discovery chooses by itself."""
     command = f"unset NCCL_SOCKET_IFNAME; INFO='{_INFO} --json'; {script}"
     done = lab("run", "--hosts", "1", *options, "--", "sh", "-ec", command)
     text = "\n".join(line.split("] ", 1)[-1] for line in done.stdout.splitlines() if line.startswith("[host0] "))
@@ -34,11 +34,11 @@ def _reason(document: dict[str, Any], name: str) -> str:
 
 
 def _setting(name: str, value: int) -> str:
-    """A command that gives a setting of IPv4 to every interface."""
+    """Returns a command that applies a setting of IPv4 to every interface."""
     return f"for f in /proc/sys/net/ipv4/conf/*/{name}; do echo {value} >$f; done;"
 
 
-# eth0 and eth1 in one subnet, whose route leads by eth0.
+# Puts eth0 and eth1 into one subnet, whose route leads by eth0.
 _ONE_SUBNET = ("ip addr flush dev eth0; ip addr flush dev eth1; "
                "ip addr add 10.7.0.1/24 dev eth0; ip addr add 10.7.0.2/24 dev eth1;")
 

@@ -1,4 +1,4 @@
-"""What is lost in mid-transfer, and how the ranks learn of it: soon, once, and by name."""
+"""Rails and peers that are lost in mid-transfer: the ranks learn of the loss soon, once, and by name."""
 from __future__ import annotations
 
 import re
@@ -9,13 +9,13 @@ import engine_lab
 from engine_lab import EngineTest, in_lab, kBin, net_perf, Outcome
 
 _TWO = ["--nics", "2", "--rate", "200mbit"]
-# Long after the plugin's bound of about a second: the machine may be busy.
+# Much longer than the plugin's bound of about a second, because the machine may be busy.
 _SOON_S = 20
 
 
 class LostRail(EngineTest):
-    """One of two rails goes in mid-transfer. Either the other one carries on, what the lost one had under way included,
-    or every request of both ranks ends with an error. Never a hang, never a wrong byte."""
+    """One of two rails is lost in mid-transfer. Either the other rail carries the rest, with everything that the lost
+    rail had under way, or every request of both ranks ends with an error. Never a hang, never a wrong byte."""
 
     def check(self, outcome: Outcome, rail: str) -> None:
         self.assertLess(outcome.status, 124, f"it hangs: {outcome}")
@@ -31,7 +31,7 @@ class LostRail(EngineTest):
             self.assertIn("ncclRemoteError", "".join(outcome.said(host)), str(outcome))
 
     def lose(self, how: str, nic: int, host: int = 1) -> Outcome:
-        """Once some megabytes are over, so that both lanes are in full swing."""
+        """Applies the fault `how` after the NIC received 3 MB, when both lanes carry."""
         moved = f"[ $RANK = 0 ] || (moved eth{nic} 3000000; $RWLAB_PROGRAM set --host {host} --nic {nic} {how}) &"
         return net_perf(_TWO, "--bytes", "100M", beside=moved, deadline_s=40)
 
@@ -42,11 +42,11 @@ class LostRail(EngineTest):
         self.check(self.lose("--down", 1, host=0), "eth1")
 
     def test_silent_with_its_carrier_up(self) -> None:
-        # At the sender, whose end is silenced first: what is under way is lost with its acknowledgements.
+        # The cut silences the sender's own NIC first, so data and then acknowledgements are lost.
         self.check(self.lose("--cut", 1, host=0), "eth1")
 
     def test_the_only_rail(self) -> None:
-        """With nothing left both ranks end with an error that names the rail and the peer."""
+        """No rail is left: both ranks end with an error that names the rail and the peer."""
         outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=_SOON_S,
                            setup="export RAILWEAVE_RAILS=eth1 RAILWEAVE_PEER_TIMEOUT=4",
                            beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --cut) &")
@@ -59,7 +59,7 @@ class LostRail(EngineTest):
                              str(outcome))
 
     def survived(self, faults: str, *lab: str) -> Outcome:
-        """150 MB over eth1 and eth2, with these faults once it flows; the program's own talk goes by eth0."""
+        """Sends 150 MB over eth1 and eth2, and applies these faults after 3 MB. net_perf's ranks meet over eth0."""
         outcome = net_perf(["--nics", "3", "--rate", "200mbit", *lab], "--bytes", "150M", deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2",
                            beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {faults}) &")
@@ -68,12 +68,13 @@ class LostRail(EngineTest):
         return outcome
 
     def test_two_different_ones(self) -> None:
-        """No lane is left that works, but the rails that live reach each other."""
+        """No lane works any more, but the remaining rails reach each other."""
         self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --cut; $RWLAB_PROGRAM set --host 1 --nic 2 --cut",
                       "--subnets", "shared")
 
     def test_most_here_and_the_others_there(self) -> None:
-        """Of 144 pairs no one that carried works; those that do are found before the peer counts as gone."""
+        """None of the pairs that carried works. The engine finds working ones among 144 pairs before the peer counts
+        as lost."""
         dead = [f"$RWLAB_PROGRAM set --host {host} --nic {nic} --cut &"
                 for host, nics in ((0, range(1, 9)), (1, range(9, 13))) for nic in nics]
         outcome = net_perf(["--nics", "13", "--rate", "40mbit", "--subnets", "shared"], "--bytes", "300M",
@@ -85,7 +86,8 @@ class LostRail(EngineTest):
         self.assertTrue(outcome.warnings(0) + outcome.warnings(1), f"nothing was lost: {outcome}")
 
     def renumbered(self, host: int) -> None:
-        """The other rail is silent meanwhile, so that nobody is told; the old address is back before that rail is."""
+        """One rail has another address for a while. The other rail is silent meanwhile, so no update about the address
+        reaches the peer. The old address is back before the other rail."""
         outcome = net_perf(["--nics", "3", "--rate", "200mbit"], "--bytes", "150M", "--both", deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2", beside=f"""
             [ $RANK != {host} ] || (moved eth1 3000000; ip link set eth1 down; sleep 0.5
@@ -105,8 +107,8 @@ class LostRail(EngineTest):
         self.renumbered(0)
 
     def test_the_address_of_one_moves_to_the_other(self) -> None:
-        """As where a host moves its addresses itself when a card dies:
-        whoever dials there meets the same process by another rail."""
+        """A host moves the address of a dead card to another card. A dial of this address reaches the same process by
+        another rail."""
         outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--subnets", "shared"], "--bytes", "300M",
                            deadline_s=60, setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=5", beside="""
             [ $RANK = 0 ] || (moved eth1 3000000; its=$(ip -o -4 addr show dev eth2 | awk '{print $4}')
@@ -118,13 +120,14 @@ class LostRail(EngineTest):
         self.assertTrue(outcome.warnings(1), f"nothing was lost: {outcome}")
 
     def test_the_last_rail_is_reset_while_the_other_is_down(self) -> None:
-        """Who gave up no lane itself, but was told that the peer did, waits for another all the same."""
+        """Host 1 gives up no lane itself: the peer does, and reports so. Host 1 waits for another lane all the same."""
         outcome = self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; "
                                 "$RWLAB_PROGRAM set --host 1 --nic 2 --reset", "--shape", "switch")
         self.assertTrue(any("gave it up" in said for said in outcome.warnings(1)), str(outcome))
 
     def test_a_firewall_refuses_on_one_as_the_other_is_reset(self) -> None:
-        """The lanes of both went together, so a refusal by one may be the peer's word. The other one is asked, too."""
+        """The lanes of both rails are lost together, so a refusal on one rail may mean that the peer's process is gone.
+        The engine asks on the other rail, too."""
         refuse = ("nft 'add table inet f; add chain inet f c { type filter hook input priority 0; }; "
                   "add rule inet f c iifname eth2 meta l4proto tcp reject with tcp reset'")
         outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--shape", "switch"], "--duration", "4", "--both",
@@ -138,8 +141,8 @@ class LostRail(EngineTest):
         self.assertRegex(str(outcome), r"10\.77\.1\.1%eth1:\d+ +10\.77", f"as ss lists what it ends: {outcome}")
 
     def all_reset(self, times: int, every_s: float, *net_perf_args: str, rate: str = "200mbit") -> None:
-        """As by a firewall that forgets its connections, over more than the peer timeout:
-        the peer is asked whether it died, and did not."""
+        """Resets all lanes again and again for longer than the peer timeout, as a firewall that forgets its connections
+        does. The engine asks whether the peer died, and the peer is alive."""
         outcome = net_perf(["--nics", "3", "--rate", rate], *net_perf_args, deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=2", beside=f"""
             [ $RANK = 0 ] || (until [ $(ss -Htn state established '( src 10.77.1.2 or src 10.77.2.2 )' | wc -l) -ge 2 ]
@@ -166,7 +169,7 @@ class Outage(EngineTest):
     """All rails are cut for less than the peer timeout: nothing but time is lost."""
 
     def test_of_all_rails(self) -> None:
-        # At once: a rail that is back before the other shows that the other is not, and that is told.
+        # Both rails change at once: a rail that is back first would cause a warning about the other rail.
         each = lambda what: " ".join(f"$RWLAB_PROGRAM set --host 1 --nic {nic} {what} &" for nic in (0, 1)) + " wait"
         outcome = net_perf(_TWO, "--bytes", "100M", "--both", deadline_s=60,
                            beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {each('--cut')}; sleep 5; {each('--up')}) &")
@@ -179,7 +182,7 @@ class Outage(EngineTest):
 
 
     def test_an_abort_meanwhile_waits_for_nobody(self) -> None:
-        """deregMr, close and finalize in mid-transfer, at both ends, with the links up or down."""
+        """Both ends call deregMr, close and finalize in mid-transfer, with the links up or down."""
         for how in ("--cut", "--down"):
             with self.subTest(how=how):
                 each = "; ".join(f"$RWLAB_PROGRAM set --host 1 --nic {nic} {how}" for nic in (0, 1))
@@ -190,10 +193,11 @@ class Outage(EngineTest):
 
 
 class RailLog(EngineTest):
-    """What an operator reads."""
+    """Log lines about rails, as an operator reads them."""
 
     def test_a_link_that_goes_down_and_comes_up(self) -> None:
-        """Two lines at each end: why the rail stopped and what is left, and that it is back. Two lanes go with it."""
+        """Each end logs two lines: why the rail stopped and how many lanes are left, and that the rail carries again.
+        The rail has two lanes."""
         change = "$RWLAB_PROGRAM set --host 1 --nic 1"
         outcome = net_perf(_TWO, "--bytes", "200M", deadline_s=60, setup="export RAILWEAVE_LANES_PER_RAIL=2",
                            beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {change} --down; sleep 1; {change} --up) &")
@@ -205,7 +209,7 @@ class RailLog(EngineTest):
 
 
     def test_a_rail_that_flaps_is_named_once(self) -> None:
-        """By the side that dials, when it is left in peace for longer than two seconds: each loss doubles that."""
+        """The dialler names the rail once its backoff exceeds two seconds. Each loss doubles the backoff."""
         outcome = net_perf(_TWO, "--duration", "14", deadline_s=60, beside="""
             [ $RANK = 0 ] || (moved eth1 3000000
                               for i in 1 2 3 4 5 6 7 8 9 10 11; do
@@ -220,7 +224,7 @@ class RailLog(EngineTest):
 
 
 class ReturningRail(EngineTest):
-    """A rail that is gone for three seconds in mid-transfer carries again, and nobody sees an error."""
+    """A rail that is gone for three seconds in mid-transfer carries again, and no rank gets an error."""
 
     def check(self, gone: str, back: str, host: int) -> None:
         change = f"$RWLAB_PROGRAM set --host {host} --nic 1"
@@ -245,13 +249,13 @@ class ReturningRail(EngineTest):
         self.check("--cut", "--up", 0)
 
     def test_what_its_new_lane_sends_first_is_lost(self) -> None:
-        """Small packets pass when the rail is back, larger ones only 1.2 s later: a handshake does not come through
-        meanwhile, or a lane is lost at once. The rail carries within five seconds of its return all the same."""
+        """Small packets pass when the rail is back, larger ones only 1.2 s later. Until then a handshake does not get
+        through, or a lane is lost at once. The rail carries within five seconds of its return all the same."""
         outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60,
                            setup="export NCCL_DEBUG=INFO", beside="""
             [ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_bytes) -gt 3000000 ]; do sleep 0.02; done
-                              $RWLAB_PROGRAM set --host 1 --nic 1 --cut-out; sleep 1.7  # its SYN-ACK goes again at 2.2
-                              # drops all that is larger
+                              $RWLAB_PROGRAM set --host 1 --nic 1 --cut-out; sleep 1.7  # a SYN-ACK is repeated at 2.2
+                              # drops all packets larger than the burst
                               tc qdisc add dev eth1 root tbf rate 1gbit burst 1000 limit 1000000
                               $RWLAB_PROGRAM set --host 1 --nic 1 --up; sleep 1.2
                               tc qdisc del dev eth1 root
@@ -262,7 +266,8 @@ class ReturningRail(EngineTest):
         self.assertGreater(outcome.carried(0)["eth1"][0] - returned, 5_000_000, str(outcome))
 
     def test_reset(self) -> None:
-        """Its own pair is dialled before the pairs that stand in for it, which lead nowhere here, have said so."""
+        """The pair that was reset is dialled again before the dials of its backup pairs fail, which lead nowhere
+        here."""
         outcome = net_perf(_TWO, "--bytes", "160M", deadline_s=60, setup="export NCCL_DEBUG=INFO", beside="""
             [ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --reset) &""")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -275,7 +280,7 @@ class ReturningRail(EngineTest):
 
 
 class StandIn(EngineTest):
-    """All NICs on one switch: a lost pair is stood in for by the rails that are left, until it is back."""
+    """All NICs are at one switch. Backup lanes between the remaining rails replace a lost pair until it is back."""
 
     def test_retires_when_the_primary_pair_is_back(self) -> None:
         outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared", "--shape", "switch",
@@ -286,7 +291,7 @@ class StandIn(EngineTest):
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         for host in (0, 1):
-            # How many lanes stood in depends on which rail's answer to the first dial came first.
+            # The number of backup lanes depends on the rail whose answer to the first dial arrived first.
             born, lost, retired = (sum(bool(re.search(rf"lane \d+ to .*{what}", said)) for said in outcome.said(host))
                                    for what in (r"pid \d+: eth", " lost: ", " retired$"))
             self.assertGreaterEqual(retired, 1, str(outcome))
@@ -295,9 +300,9 @@ class StandIn(EngineTest):
 
 
 class NewRail(EngineTest):
-    """A pair of NICs that comes in mid-transfer, as a hot-plugged VF does, carries data of the session that is there.
-    Gone, and back by the same name with other addresses, it is the same rail. Gone again, the first one does the
-    rest."""
+    """A pair of NICs that is plugged in mid-transfer, as a VF may be, carries data of the existing session. When it is
+    unplugged and plugged again under the same name with other addresses, it is the same rail. When it is unplugged
+    again, the first rail carries the rest."""
 
     def test_plugged_unplugged_and_plugged_elsewhere(self) -> None:
         plug = """
@@ -326,10 +331,11 @@ class NewRail(EngineTest):
 
 
 class OtherInterface(EngineTest):
-    """All NICs are in one subnet, and eth0 is no rail: what is not kept to a rail's interface would leave by it."""
+    """All NICs are in one subnet, and eth0 is no rail. Packets that are not bound to a rail's interface would leave by
+    eth0."""
 
     def macvlan(self, name: str, card: str = "eth2", more: str = "") -> str:
-        """Makes one, with the address of all that are made here."""
+        """Returns commands that make a macvlan. All macvlans of these tests have one address."""
         return (f"ip link add link {card} name {name} {more} type macvlan mode bridge; "
                 f"ip addr add 10.77.0.99/24 dev {name}; ip link set {name} up")
 
@@ -360,7 +366,7 @@ class OtherInterface(EngineTest):
         self.renamed(1)
 
     def test_another_takes_the_name_of_one_that_is_renamed_and_down(self) -> None:
-        """It is a rail, too; and the renamed one carries once its link is up again."""
+        """The new interface is a rail, too. The renamed one carries once its link is up again."""
         outcome = self.by_rails_alone(1, f"""
             ip link set eth2 down; ip link set eth2 name net9; {self.macvlan('eth2', 'eth1')}
             moved eth2 2000000; ip link set net9 up; sleep 2
@@ -390,7 +396,7 @@ class OtherInterface(EngineTest):
 
 class SlowRail(EngineTest):
     def test_bytes_on_a_rail_that_became_very_slow_take_the_other(self) -> None:
-        """Without waiting for it: its 64 KiB would take minutes."""
+        """The transfer does not wait for the slow rail, which would need minutes for 64 KiB."""
         outcome = net_perf(_TWO, "--bytes", "100M", deadline_s=40,
                            beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --nic 1 --rate 1kbit) &")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -419,8 +425,8 @@ class LostPeer(EngineTest):
         self.check_killed(0)
 
     def test_a_killed_rank_one_of_whose_rails_is_dead(self) -> None:
-        """The dead rail is being dialled, by the one that dialled before, or is not given up yet;
-        nobody waits for that."""
+        """After 3 s the dialler is dialling the dead rail; after 0.3 s the rail is not given up yet. The survivor waits
+        for neither."""
         for victim, after_s in ((0, 3), (1, 3), (0, 0.3), (1, 0.3)):
             with self.subTest(killed=victim, after_s=after_s):
                 outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=50,
@@ -432,7 +438,7 @@ class LostPeer(EngineTest):
                 self.assertIn("ncclRemoteError", "".join(outcome.said(1 - victim)), str(outcome))
 
     def test_a_stopped_rank_is_not_a_silent_one(self) -> None:
-        """Its kernel answers on the rail that is left, for longer than the peer timeout."""
+        """The kernel of the stopped rank answers on the rail that is left, for longer than the peer timeout."""
         outcome = net_perf(_TWO, "--bytes", "100M", "--both", deadline_s=60, setup="export RAILWEAVE_PEER_TIMEOUT=3",
                            beside="[ $RANK = 0 ] || (moved eth0 3000000; kill -STOP $pid; sleep 1; "
                            "$RWLAB_PROGRAM set --host 1 --nic 1 --cut; sleep 6; kill -CONT $pid) &")
@@ -440,7 +446,7 @@ class LostPeer(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
 
     def test_a_stopped_rank_and_its_return_are_warned_of(self) -> None:
-        """In a warning after five seconds, and when it goes on."""
+        """The other rank logs a warning after five seconds, and another when the stopped rank continues."""
         outcome = net_perf(_TWO, "--bytes", "100M", "--both", deadline_s=60, beside="[ $RANK = 0 ] || "
                            "(moved eth0 3000000; kill -STOP $pid; sleep 7; kill -CONT $pid) &")
         self.assertEqual(0, outcome.status, str(outcome))

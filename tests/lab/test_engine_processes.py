@@ -1,5 +1,5 @@
-"""Who the two ends are and what they share: processes with equal pids, one process, crossing dials, forked children,
-many comms, and the mark on the packets."""
+"""Sessions between all kinds of processes: equal pids, one process, other keys or none, a name mapped to loopback,
+crossing dials, many comms, a forked child, and the traffic class of packets."""
 from __future__ import annotations
 
 import re
@@ -36,7 +36,7 @@ class Identity(EngineTest):
                 'echo "sixteen bytes of rank $RANK" > $key; export RAILWEAVE_KEY_FILE=$key')
         outcome = net_perf(_TWO, setup=keys)
         self.assertEqual(1, outcome.status, str(outcome))
-        self.assertLess(outcome.seconds, 20, str(outcome))  # who waits for a comm does so for 30 s
+        self.assertLess(outcome.seconds, 20, str(outcome))  # a rank would wait 30 s for a comm
         for host in (0, 1):
             self.assertIn("the peer has another key than ours (RAILWEAVE_KEY_FILE)", "".join(outcome.warnings(host)),
                           str(outcome))
@@ -53,7 +53,7 @@ class Identity(EngineTest):
                     self.assertEqual(times, len(said), str(outcome))
 
 
-# net_perf where /etc/hosts is one line, by which the ranks meet.
+# Runs net_perf with an /etc/hosts of one line, which names the host where the ranks meet.
 _MEET_BY_NAME = """
 file=$(mktemp); {line} > $file; mount --bind $file /etc/hosts; rm -f $file
 MASTER_ADDR=head exec {program} "$@"
@@ -66,7 +66,7 @@ def meeting_by_name(line: str) -> list[str]:
 
 
 class Meeting(EngineTest):
-    """real-hosts 6.3: a host that maps its own name to 127.0.1.1, as Debian's installer writes it."""
+    """A host maps its own name to 127.0.1.1, as Debian's installer configures it."""
 
     def test_the_first_rank_maps_its_own_name_to_loopback(self) -> None:
         hosts = meeting_by_name('echo "$([ $RANK = 0 ] && echo 127.0.1.1 || echo $MASTER_ADDR) head"')
@@ -81,7 +81,7 @@ class Meeting(EngineTest):
 
 class Sharing(EngineTest):
     def test_both_dial_at_once_and_share_one_session(self) -> None:
-        # Whose dial is first is chance: several times.
+        # The first dial to arrive is chance, so the program runs several times.
         program = f'for i in 1 2 3 4 5; do {kBin / "net_perf"} "$@" || exit 1; done'
         with_loop = net_perf(_TWO, "--both", "--comms", "4", "--bytes", "1M", through=["sh", "-c", program, "sh"])
         self.assert_works(with_loop)
@@ -91,7 +91,7 @@ class Sharing(EngineTest):
     def test_sixty_four_comms_use_the_sockets_of_one(self) -> None:
         sockets = []
         for comms in ("1", "64"):
-            # Long enough that the other dials of the beginning have ended.
+            # Long enough for the other dials of the beginning to end.
             outcome = self.assert_works(net_perf(_TWO, "--comms", comms, "--size", "64K", "--duration", "1"))
             self.assertEqual(_ALIGNED, outcome.pairs(), str(outcome))
             sockets.append([rank["sockets"] for rank in outcome.result["ranks"]])
@@ -99,8 +99,8 @@ class Sharing(EngineTest):
             self.assertLessEqual(many, one, sockets)
 
     def test_a_sleeping_child_holds_no_connection(self) -> None:
-        """Rank 0 forks a child that outlives it, then is killed: with the child holding its sockets, rank 1 would never
-        hear of it."""
+        """Rank 0 forks a child that outlives it, and is then killed. If the child held rank 0's sockets, rank 1 would
+        never notice the loss."""
         outcome = net_perf(_TWO, "--bytes", "64G", "--at", "0:sleep 300 & echo forked",
                            beside="[ $RANK = 1 ] || (moved eth0 300000; sleep 1; kill -9 $pid) &")
         self.assertEqual(128 + 9, outcome.status, str(outcome))
@@ -111,7 +111,8 @@ class Sharing(EngineTest):
 
 class TrafficClass(EngineTest):
     def check(self, *lab: str) -> None:
-        """Every lane's socket has the class at both ends, and only those: not the ranks' rendezvous."""
+        """Asserts that the sockets of all lanes have the class at both ends, and no other socket has it: the ranks'
+        rendezvous has none."""
         look = "ss --tcp --numeric --no-header --tos --options state established"
         outcome = net_perf([*_TWO, *lab], "--duration", "1.5",
                            "--at", f"0.2:{look}; $RWLAB_PROGRAM exec --host 1 -- {look}",

@@ -1,4 +1,4 @@
-"""Which rails the engine joins by lanes, on hosts of every shape, and that all of them carry."""
+"""The engine joins the expected rails by lanes, on hosts of every shape, and all rails carry."""
 from __future__ import annotations
 
 import unittest
@@ -11,7 +11,8 @@ _TWO = ["--nics", "2"]
 _ALIGNED = [("eth0", "eth0"), ("eth1", "eth1")]
 
 
-# A host's address is on lo; its NICs have link-local addresses only, and routes share what leaves among them by ports.
+# A host's address is on lo. Its NICs have link-local addresses only, and routes spread connections over the NICs by
+# their ports.
 _BGP_UNNUMBERED = """
 sysctl -qw net.ipv4.fib_multipath_hash_policy=1
 for nic in 0 1; do
@@ -27,7 +28,7 @@ export NCCL_SOCKET_IFNAME=lo RAILWEAVE_LANES_PER_RAIL=16
 
 class Shapes(EngineTest):
     def test_an_address_on_loopback_that_routes_lead_to(self) -> None:
-        """real-hosts 6.4, BGP unnumbered. One of two links gets none of sixteen lanes once in 2^15 runs."""
+        """BGP unnumbered. By chance, one of the two links gets none of the sixteen lanes in one of 2^15 runs."""
         outcome = self.assert_works(net_perf([*_TWO, "--management", "--rate", "200mbit"], "--both",
                                              setup=_BGP_UNNUMBERED))
         self.assertEqual([("lo", "lo")] * 16, outcome.pairs(), str(outcome))
@@ -53,8 +54,8 @@ class Shapes(EngineTest):
         self.assert_pairs(_ALIGNED, self.assert_works(outcome))
 
     def test_one_shared_subnet(self) -> None:
-        """Either NIC of a host may answer for the other's address: which pairs there are is chance,
-        that all rails carry is not."""
+        """Either NIC of a host may answer ARP for the other's address, so the pairs are chance. Every rail has a lane
+        all the same."""
         outcome = self.assert_works(net_perf([*_TWO, "--subnets", "shared", "--rate", "200mbit"], "--both",
                                              "--bytes", "64M"))
         self.assert_bound(outcome)
@@ -87,7 +88,8 @@ class Shapes(EngineTest):
 
 
 class DeadPairs(EngineTest):
-    """One pair carries nothing from the start: the others do the work, and nobody waits for it for long."""
+    """One pair carries nothing from the start. The other pair carries everything, and waits for the dead one briefly at
+    most."""
 
     def check(self, outcome: engine_lab.Outcome, rail: str) -> None:
         self.assertEqual(0, outcome.status, str(outcome))
@@ -101,7 +103,7 @@ class DeadPairs(EngineTest):
         self.check(net_perf([*_TWO, "--cut", "1:1"]), "eth0")
 
     def test_the_first_link_carries_nothing(self) -> None:
-        # The ranks of net_perf have to meet somewhere else, too.
+        # The ranks of net_perf must not meet over the dead link either.
         meet = "MASTER_ADDR=${RWLAB_ADDRESSES%%;*}; export MASTER_ADDR=${MASTER_ADDR#*,}"
         self.check(net_perf([*_TWO, "--cut", "1:0"], setup=meet), "eth1")
 

@@ -1,5 +1,5 @@
-"""A peer that is killed while nobody hears of it and comes again at the same addresses and ports: the old session ends
-with an error, a new one works, and nothing of the old comes into it."""
+"""A peer is killed while its rails are cut, and another process starts at the same addresses and ports: the old session
+ends with an error, and a new session works without data of the old one."""
 from __future__ import annotations
 
 import unittest
@@ -7,9 +7,9 @@ import unittest
 import engine_lab
 from engine_lab import EngineTest, kBin, net_perf
 
-# Ranks meet over eth0, which stays; the engines have eth1 and eth2. The first pair of ranks would send for ever. Its
-# rank 1 dies while the rails are cut, so that no kernel tells, and they work again when its successor listens. The
-# second pair meets one port higher and sends other bytes (--seed).
+# Ranks meet over eth0, which stays up; the engines use eth1 and eth2. The first pair of ranks would send for hours. Its
+# rank 1 is killed while the rails are cut, so that its kernel's reset is lost. The rails work again once the new rank 1
+# listens. The second pair meets one port higher and sends other bytes (--seed).
 _RANKS = f"""
 export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=60 RAILWEAVE_STALL_TIMEOUT=60
 [ $RANK = 0 ] || export RAILWEAVE_PORTS=23000-23001

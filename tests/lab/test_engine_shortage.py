@@ -1,5 +1,5 @@
-"""A process that may have no more descriptors, or no more memory, in mid-transfer (rlimits), while a rail is lost whose
-lane it would dial or take in again. Never a hang, a crash or a wrong byte."""
+"""In mid-transfer a process may open no more descriptors, or get no more memory (rlimits), and a rail is lost whose
+lane the process would dial or accept again. Never a hang, a crash or a wrong byte."""
 from __future__ import annotations
 
 import unittest
@@ -13,7 +13,7 @@ _RESET = "$RWLAB_PROGRAM set --host 1 --nic 1 --reset"
 
 class Shortage(EngineTest):
     def short(self, victim: int, size: str, what: str, *lab: str) -> Outcome:
-        """`what` happens at one rank once both rails are in full swing."""
+        """Runs the commands `what` at rank `victim` once eth1 carried 3 MB."""
         return net_perf([*_TWO, *lab], "--bytes", size, "--both", deadline_s=90,
                         beside=f"[ $RANK != {victim} ] || (moved eth1 3000000; {what}) &")
 
@@ -26,11 +26,11 @@ class Shortage(EngineTest):
                 self.assertEqual(0, outcome.status, str(outcome))
                 self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
                 without, until = (int(outcome.values(victim, word)[0][0]) for word in ("without", "until"))
-                self.assertLess(until - without, 1_000_000, str(outcome))  # it was not there meanwhile
+                self.assertLess(until - without, 1_000_000, str(outcome))  # the rail carried nothing meanwhile
                 self.assertGreater(outcome.carried(victim)["eth1"][1] - until, 5_000_000, str(outcome))
 
     def test_a_rail_readdressed_in_a_shortage_carries_afterwards(self) -> None:
-        """Nothing tells of the address again: the engine looks for it by itself."""
+        """The kernel reports the address only once, during the shortage. The engine must look for it again."""
         outcome = self.short(1, "256M", """prlimit --pid $pid --nofile=3:
             $RWLAB_PROGRAM set --host 1 --nic 1 --address 10.77.1.77/24
             $RWLAB_PROGRAM set --host 1 --nic 1 --reset; sleep 1

@@ -1,6 +1,7 @@
-"""Who comes to the doors of two hosts in mid-transfer without being a peer: a third host that scans every port and
-talks what other protocols do, one that opens connections and says nothing, one that never ends its handshakes. The
-transfer goes on, and neither descriptors nor memory grow without bound."""
+"""A third host that is no peer connects to two hosts in mid-transfer.
+
+The host scans every port and sends what other protocols do, opens connections and sends nothing, or leaves connections
+half-open. The transfer continues, and descriptors and memory stay within bounds."""
 from __future__ import annotations
 
 import sys
@@ -11,10 +12,10 @@ import engine_lab
 from engine_lab import EngineTest, kBin, Outcome, net_perf
 
 _STRANGER = Path(__file__).resolve().with_name("stranger.py")
-_MOST_DESCRIPTORS = 1024 + 100  # handshakes under way (docs/internals/protocol.md), and what is the program's own
+_MOST_DESCRIPTORS = 1024 + 100  # unfinished handshakes (docs/internals/protocol.md), and the program's own descriptors
 _MOST_GROWTH_KIB = 64 << 10
 
-# Ranks 0 and 1 transfer, and what they hold is looked at all the while; rank 2 is the stranger.
+# Ranks 0 and 1 transfer while the script samples their descriptors and memory. Rank 2 is the stranger.
 _RANKS = f"""
 if [ $RANK = 2 ]; then exec {sys.executable} -B {_STRANGER} "$STRANGER"; fi
 export WORLD_SIZE=2 RAILWEAVE_PORTS=23000-23001
@@ -51,7 +52,7 @@ class Strangers(EngineTest):
         return outcome
 
     def with_a_reset(self, what: str) -> Outcome:
-        """A rail is reset meanwhile: its lane comes back through the same door."""
+        """Resets a rail meanwhile. Its lane must come back through the listener that the stranger uses."""
         outcome = self.strangers(what, beside="""
             [ $RANK != 1 ] || (until [ -e /tmp/$RWLAB-stranger ]; do sleep 0.1; done; sleep 2
                                $RWLAB_PROGRAM set --host 1 --nic 1 --reset
@@ -65,11 +66,11 @@ class Strangers(EngineTest):
         found, = outcome.values(2, "found")
         ranks = [place for place in found if place.endswith(":23000")]
         self.assertEqual(4, len(ranks), str(outcome))  # two rails of two hosts
-        (out, of), = outcome.values(2, "shown-out")
+        (out, of), = outcome.values(2, "closed")
         self.assertEqual((out, of), (of, str(5 * len(found))), str(outcome))
 
     def test_who_opens_and_says_nothing(self) -> None:
-        """Thousands at once: more than may shake hands."""
+        """Opens more connections at once than may be in a handshake."""
         (opened,), = self.with_a_reset("silent").values(2, "opened")
         self.assertGreater(int(opened), 2000)
 

@@ -1,4 +1,4 @@
-"""Each fault does what it says to real packets, and restore() undoes it."""
+"""Each fault of a lab has its effect on real packets, and restore() undoes the fault."""
 from __future__ import annotations
 
 import argparse
@@ -59,9 +59,9 @@ class Links(Fault):
                 self.undone(lab)
 
     def test_cut_one_way(self) -> None:
-        """What the host sends is lost: it hears of a connection, and its answer does not come."""
+        """The host's packets are lost: a SYN reaches the host, and its answer does not arrive."""
         with OpenLab(*_STRICT) as lab:
-            self.assertEqual(lab.reaches(1, 1), "connected")  # each knows the other's MAC from now on
+            self.assertEqual(lab.reaches(1, 1), "connected")  # from now on each host has the other's MAC
             for cut, heard in ((faults.cut_out, True), (faults.cut, False)):
                 cut(lab.nic(1, 1)[1])
                 before = lab.bytes_in(1, 1)
@@ -158,11 +158,11 @@ class Packets(Fault):
             self.undone(lab)
 
     def test_loss(self) -> None:
-        """A connection goes on in spite of it, and packets are lost one by one."""
+        """A connection goes on in spite of the loss, and packets are lost one by one."""
         for options in (_STRICT, ["--arp", "strict"]):
             with self.subTest(options=options), OpenLab(*options) as lab:
                 faults.lose_packets(lab.plan, lab.nic(1, 1)[1], 10)
-                # Some 140 packets; a SYN may be lost several times.
+                # About 140 packets. A SYN may be lost several times.
                 self.assertGreater(lab.carries(1, 1, 200_000, 30), 0)
                 sent = lab.run(0, "cat", "/proc/net/snmp").splitlines()
                 names, values = (line.split() for line in sent if line.startswith("Tcp:"))
@@ -229,7 +229,7 @@ class Addresses(Fault):
                 self.assertNotEqual(lab.link(1, 1)["address"], before)
                 self.assertLess(pump(end, other, 400_000, 0.5), 400_000)
                 faults.flip_arp(*lab.nic(1, 1), lab.nic(1, 1)[1])
-                self.assertGreaterEqual(pump(end, other, 400_000, 10), 400_000)  # and what was under way
+                self.assertGreaterEqual(pump(end, other, 400_000, 10), 400_000)  # more: what was under way
 
     def test_reset_ends_connections_of_link_local_addresses_too(self) -> None:
         with OpenLab("--dual-stack") as lab:
@@ -273,9 +273,10 @@ class Paths(Fault):
 
 
 class CommandLine(unittest.TestCase):
-    """`tools/lab set`; what each fault does to packets is tested above, what a rate does by test_traffic.py."""
+    """The options of `tools/lab set`. The tests above cover the effect of faults on packets, test_traffic.py covers
+    rates."""
 
-    kFaults = {  # option: what it calls, with which arguments beside plan, host and NIC
+    kFaults = {  # option: the function that it calls, and the arguments beside plan, host and NIC
         "--rate 20mbit": ("set_rate", 20_000_000), "--down": ("take_down",), "--port-down": ("take_port_down",),
         "--cut": ("cut",), "--cut-out": ("cut_out",), "--switch-down": ("take_switch_down",), "--reset": ("reset",),
         "--port-mtu 1000": ("shrink_port_mtu", 1000),
@@ -290,7 +291,8 @@ class CommandLine(unittest.TestCase):
         "--arp-flip 0": ("flip_arp",), "--new-mac": ("change_mac",), "--up": ("restore",)}
 
     def called(self, options: str, plan: Plan) -> list[tuple]:
-        """What `tools/lab set` calls of lab for NIC 1 of host 1, with plain values among the arguments."""
+        """Returns the functions that `tools/lab set` calls for NIC 1 of host 1, with the arguments beside plan, host
+        and NIC."""
         parser = argparse.ArgumentParser()
         set_options.add(parser.add_subparsers())
         calls: list[tuple] = []

@@ -1,5 +1,5 @@
-"""The programs of tools/bench's N1 to N5 and E1, each once and briefly: what they measure is there, and nothing fails.
-Bounds are the bench's."""
+"""Runs the programs of tools/bench's N1 to N5 and E1 once and briefly: each reports its figures, and nothing fails.
+tools/bench checks the bounds."""
 from __future__ import annotations
 
 import json
@@ -19,7 +19,7 @@ _LAB = ("--management", "--rate", "200mbit", "--shape", "both")
 
 class Programs(unittest.TestCase):
     def run_in_lab(self, program: str, lab: tuple[str, ...], *options: str) -> dict:
-        """What the program wrote."""
+        """Runs the program in a lab and returns the JSON that it wrote."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
             done = support.lab("run", *lab, "--timeout", "100", "--", sys.executable, "-B",
@@ -36,7 +36,8 @@ class Programs(unittest.TestCase):
         self.assertGreater(found["summary"]["share"], 0.3, found)
 
     def test_share_of_clean_rails_beside_a_bad_one_that_recovers(self) -> None:
-        """Raw TCP of the second round would stand if the rail that is bad in the first were one of its own."""
+        """Raw TCP uses the clean rail only. On the rail that was bad in the first round it would stall in the second
+        round."""
         found = self.run_in_lab("bench/hosts/share_perf.py", (*_LAB, "--network", "rails"), "--rails", "1",
                                 "--bad", "firewall-one-way", "--rounds", "2", "--settle", "0", "--duration", "2",
                                 "--from", "1")

@@ -1,4 +1,4 @@
-"""The table of real hosts (perf/real_hosts.json), and what its programs make of what they see. Pure; runs anywhere."""
+"""The table of real hosts (perf/real_hosts.json), and how its programs judge what they measure. Pure; runs anywhere."""
 from __future__ import annotations
 
 import argparse
@@ -27,7 +27,7 @@ class Pairwise(unittest.TestCase):
         chosen = cover(self.kRows, self.pairs)
         covered = {pair for row in chosen for pair in self.pairs(row)}
         self.assertEqual(covered, {pair for row in self.kRows for pair in self.pairs(row)})
-        self.assertLess(len(chosen), 8)  # of twelve; six are the least
+        self.assertLess(len(chosen), 8)  # of twelve rows; no choice has fewer than six
 
     def test_what_is_given_comes_first_and_its_pairs_are_covered(self) -> None:
         chosen = cover(self.kRows, self.pairs, [self.kRows[5]])
@@ -88,7 +88,7 @@ class Table(unittest.TestCase):
 
 
 class Expected(unittest.TestCase):
-    """What Linux does, as real hosts showed."""
+    """The rails that carry, and the warning, for settings of Linux, as real hosts showed them."""
 
     def check(self, rails: int, said: str, shape: str, arp: str, rp_filter: int, ipv6: bool) -> None:
         setting = Setting(arp, rp_filter, ipv6)
@@ -137,8 +137,8 @@ class Shares(unittest.TestCase):
 
 class Alarms(unittest.TestCase):
     kFrom = "WARN NET/Railweave : "
-    kLost = "rail {} to {}: {}; {} of {} lanes left"  # said once a moment has passed without another lane of the rail
-    kSpoilt = "lane {} to {} on rail {} given up: {}"  # of wrong bytes: said at once
+    kLost = "rail {} to {}: {}; {} of {} lanes left"  # logged after a moment without another lane of the rail
+    kSpoilt = "lane {} to {} on rail {} given up: {}"  # for wrong bytes: logged at once
     kSaid = f"""{kFrom}rail eth1 to host1 pid 1: no answer to what was sent; 1 of 2 lanes left
 {kFrom}rail eth1 to host1 pid 1: carries again; 2 lanes
 {kFrom}lane 7 to host1 pid 1 on rail eth1 given up: damaged payload
@@ -146,7 +146,7 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
 """
 
     def warnings_of_the_plugin(self) -> dict[str, set[str]]:
-        """What it may say at WARN, by source file. RailLog puts its lines together of two texts."""
+        """Returns the texts that the plugin may log at WARN, by source file. RailLog composes a line of two texts."""
         sources = {file: file.read_text() for file in (support.kPerf.parent / "plugin").rglob("*.cc")}
         said = {file.name: {"".join(re.findall(r'"([^"]*)"', text))
                             for text in re.findall(r'RW_WARN\(\w+,\s*("[^"]*"(?:\s*"[^"]*")*)', source)}
@@ -157,7 +157,8 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
         return said
 
     def test_lanes_given_up_are_told_in_these_words_and_in_no_others(self) -> None:
-        """The plugin's own texts: where one changes, false_alarm_perf counts nothing and finds no fault."""
+        """Compares with the plugin's own texts. If one changed, false_alarm_perf would count nothing and find no
+        fault."""
         said = self.warnings_of_the_plugin()
         self.assertIn(self.kLost, said["rail_log.cc"])
         self.assertIn(self.kSpoilt, said["session_lanes_end.cc"])

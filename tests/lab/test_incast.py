@@ -1,5 +1,5 @@
-"""Many senders into one rail, as tools/bench's R7, F1 and F2 have it: that the programs run to their end, and how R7's
-figures are read off. How those of F1 and F2 are: tests/perf/test_sharing.py."""
+"""Many senders into one rail, as in tools/bench's R7, F1 and F2: the programs run to their end, and R7's figures are
+computed correctly. tests/perf/test_sharing.py tests the figures of F1 and F2."""
 from __future__ import annotations
 
 import json
@@ -37,7 +37,7 @@ class Fairness(unittest.TestCase):
 
 
 class FourSenders(unittest.TestCase):
-    """All are heard and nobody fails. How much and how evenly is R7's."""
+    """Bytes of all senders arrive and no program fails. R7 measures how many and how evenly."""
 
     def check(self, program: str, *options: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +63,7 @@ class FourSenders(unittest.TestCase):
 
 
 class FourThatComeAndGo(unittest.TestCase):
-    """Nobody fails, and there is a figure of each kind. What the figures are is F1's and F2's."""
+    """No program fails, and every figure is there. F1 and F2 judge the figures."""
 
     def found(self, *options: str) -> dict:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Links and routes that are lost at one end of a lane (real-hosts 2)."""
+"""Links and routes that are lost at one end of a lane."""
 from __future__ import annotations
 
 import engine_lab
@@ -6,7 +6,7 @@ from real_hosts import CABLES, FAULT_S, ROUTED, SET, TWO, RealHosts, by_half_sec
 
 
 class BothEnds(RealHosts):
-    """real-hosts 2: a lane that stands at one end only."""
+    """A lane is dead for one end and open for the other."""
 
     def test_direct_cables_link_down_at_the_receiver(self) -> None:
         self.assert_carries(1, self.transfer(CABLES, "--host 1 --nic 1 --down", seconds=8), from_s=FAULT_S + 1)
@@ -17,7 +17,7 @@ class BothEnds(RealHosts):
         self.assert_carries(1.4, outcome, from_s=FAULT_S)
 
     def lose_a_link(self, routes: str, *nics: tuple[int, int]) -> None:
-        """Of a routed network: the other rail does the rest."""
+        """Takes a link of a routed network down. Asserts that the other rail carries everything."""
         for host, nic in nics:
             with self.subTest(host=host, nic=nic):
                 outcome = self.transfer([*ROUTED, "--routes", routes], f"--host {host} --nic {nic} --down")
@@ -46,8 +46,8 @@ class BothEnds(RealHosts):
         self.assert_carries(1, outcome)
 
     def test_all_paths_to_a_rail_are_dead_at_first(self) -> None:
-        """ECMP: a connection that is dialled again has another source port, and may take another path. The first ones
-        all fail; of the later ones one in twenty would."""
+        """ECMP: a new dial has another source port, and may take another path. All dials fail at first, later one path
+        in twenty is dead."""
         outcome = self.transfer([*ROUTED, "--routes", "policy"], "--host 1 --nic 1 --lose-flows 5", seconds=14,
                                 from_start="--host 1 --nic 1 --lose-flows 100")
         self.assert_no_pause(outcome)
@@ -66,7 +66,7 @@ class BothEnds(RealHosts):
                 self.assert_carries(1, outcome)
 
     def test_ipv4_is_broken_on_one_rail_of_two_families(self) -> None:
-        """IPv6 carries there."""
+        """The rail carries over IPv6."""
         outcome = self.transfer([*TWO, "--dual-stack"], seconds=10,
                                 from_start="--host 1 --nic 1 --firewall drop --at port --family ipv4")
         self.assert_no_pause(outcome)

@@ -1,5 +1,4 @@
-"""Two NICs in one segment, where by Linux's own settings any NIC answers ARP for any address of its host
-(real-hosts 1)."""
+"""Several NICs in one segment. With Linux's default settings any NIC answers ARP for any address of its host."""
 from __future__ import annotations
 
 import engine_lab
@@ -8,8 +7,6 @@ from real_hosts import FAULT_S, ONE_SWITCH, SET, TWO, RealHosts
 
 
 class OneSegment(RealHosts):
-    """real-hosts 1: any NIC answers ARP for any address of its host."""
-
     def test_both_nics_carry(self) -> None:
         for subnets in ("shared", "disjoint"):
             with self.subTest(subnets=subnets):
@@ -24,26 +21,27 @@ class OneSegment(RealHosts):
         self.assert_warned(outcome, (0, 1), "arp_ignore")
 
     def test_a_nic_that_is_no_rail_takes_no_connection_of_a_rail(self) -> None:
-        """It answers ARP for the rail's address, too; of two answers the first counts."""
+        """The NIC answers ARP for the rail's address, too, and the first of two answers counts."""
         outcome = self.transfer(ONE_SWITCH, seconds=3, setup="export RAILWEAVE_RAILS=eth0")
         self.assert_carries(1, outcome)
         carried = outcome.carried(1)
         self.assertGreater(carried["eth0"][1], 10 * carried["eth1"][1], str(outcome))
 
     def test_without_ipv6_the_refusal_names_the_setting_to_change(self) -> None:
-        """As above, and there is no other way."""
+        """Connections arrive at the NIC that is no rail, and without IPv6 there is no other way."""
         outcome = net_perf([*ONE_SWITCH, "--disable-ipv6"], "--size", "1M", "--duration", "1", deadline_s=40,
                            setup="export RAILWEAVE_RAILS=eth0")
         self.assertNotEqual(0, outcome.status, str(outcome))
         self.assert_warned(outcome, (0,), "arrived on eth1, which is no rail here", "arp_ignore")
 
     def test_both_nics_carry_under_ip_nonlocal_bind(self) -> None:
-        """Hosts that take over addresses (keepalived, kube-vip) allow it; no address is this host's for that reason."""
+        """Hosts that take over addresses (keepalived, kube-vip) may bind foreign addresses, so an address that can be
+        bound need not be the host's."""
         allow = "for v in 4 6; do echo 1 > /proc/sys/net/ipv$v/ip_nonlocal_bind || exit 1; done"
         self.assert_both_carry(self.transfer(ONE_SWITCH, seconds=4, setup=allow))
 
     def lose_the_nic_that_carries(self, how: str, *lab: str) -> Outcome:
-        """Which of the receiver's NICs that is, is found by its counters."""
+        """Applies the fault `how` to the receiver's NIC that carries, by its counters."""
         lose = f"""
             came_in() {{ cat /sys/class/net/eth$1/statistics/rx_bytes; }}
             [ $RANK = 0 ] || (until [ $(($(came_in 0) + $(came_in 1))) -gt 24000000 ]; do sleep 0.05; done
@@ -64,7 +62,7 @@ class OneSegment(RealHosts):
                 self.assert_carries(1, self.lose_the_nic_that_carries("--port-down", "--subnets", subnets), from_s=4)
 
     def test_three_and_four_nics(self) -> None:
-        """real-hosts 6.5; and the log stays short."""
+        """All NICs carry, and the log stays short."""
         for nics in (3, 4):
             with self.subTest(nics=nics):
                 outcome = self.transfer([*ONE_SWITCH, "--nics", str(nics)], seconds=4)
@@ -76,7 +74,8 @@ class OneSegment(RealHosts):
 
 
 class SameAddressNewMac(RealHosts):
-    """A container that is made anew under its old address, or a bond that fails over without a word."""
+    """The NIC gets a new MAC without announcing it, as of a container that is made anew under its old address, or of a
+    bond that fails over."""
 
     def test_in_mid_transfer(self) -> None:
         outcome = self.transfer([*ONE_SWITCH, "--arp", "strict", "--disable-ipv6"], "--host 1 --nic 1 --new-mac",

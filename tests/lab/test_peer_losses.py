@@ -1,5 +1,5 @@
-"""Two losses of a peer of each kind that tools/bench's R2 has twenty of, with short timeouts, and how what was told is
-judged. How soon it is told is R2's."""
+"""Two losses of a peer of each kind of tools/bench's R2, which makes twenty of each, with short timeouts, and the
+judgement of the errors. R2 measures how soon the errors come."""
 from __future__ import annotations
 
 import json
@@ -18,11 +18,12 @@ from bench.faults.peer_promises import End, Instants
 _PROGRAM = support.kPerf / "bench/faults" / "peer_loss_perf.py"
 _LAB = ["--nics", "3", "--rate", "100mbit", "--shape", "switch", "--timeout", "100"]
 _SHORTER = {"stop": ["--lasts", "2"], "cable": ["--lasts", "3"], "stop-for-ever": ["--timeout", "7", "--never-default"],
-            "cable-for-ever": ["--timeout", "9", "--never-default"]}  # longer than some kernels' patience
+            "cable-for-ever": ["--timeout", "9", "--never-default"]}  # some kernels end connections sooner
 
 
 class Losses(engine_lab.EngineTest):
-    """Both ends are told what was promised. Every kind has a lab; they go at once, since most of each is waiting."""
+    """Both ends get the promised errors. Every kind has a lab of its own. The labs run at once, because they mostly
+    wait."""
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -1,4 +1,5 @@
-"""Two losses of a rail of each kind that tools/bench's R1 has a hundred of, and how what they did is read off."""
+"""Two losses of a rail of each kind of tools/bench's R1, which makes a hundred of each, and the computation of R1's
+figures."""
 from __future__ import annotations
 
 import json
@@ -15,8 +16,8 @@ _PROGRAM = support.kPerf / "bench/faults" / "rail_loss_perf.py"
 
 
 class Losses(engine_lab.EngineTest):
-    """No error, no wrong byte, and the rail is in use again when it is back.
-    How soon the other one carries all is R1's."""
+    """No error, no wrong byte, and the rail is used again when it is back. R1 measures how soon the other rail carries
+    everything."""
 
     def check(self, kind: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -36,7 +37,7 @@ for _kind in losses.kOfR1:
 
 
 def _result(megabytes: list[int], rail: list[int], zero_s: float = 100.0) -> dict:
-    """Of bins of 50 ms: what came in each, and what of it over eth1."""
+    """Returns net_perf's result for bins of 50 ms. `megabytes`: received in each bin. `rail`: received by eth1."""
     series = {"interval_ms": 50, "t_s": [0.05 * (i + 1) for i in range(len(megabytes))],
               "received_bytes": [m * 1_000_000 for m in megabytes],
               "rails": {"eth1": {"rx_bytes": [m * 1_000_000 for m in rail], "tx_bytes": [0] * len(rail)}}}
@@ -44,7 +45,7 @@ def _result(megabytes: list[int], rail: list[int], zero_s: float = 100.0) -> dic
 
 
 class Recovery(unittest.TestCase):
-    """1 Gb/s is 6.25 MB in a bin."""
+    """A bin holds 6.25 MB at 1 Gb/s."""
 
     def test_the_first_of_five_good_bins_in_a_row(self) -> None:
         bins = recovery.bins(_result([12, 12, 1, 6, 6, 5, 6, 6, 6, 6, 6, 6], [6] * 12))

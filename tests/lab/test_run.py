@@ -1,4 +1,4 @@
-"""`tools/lab run`: what a rank sees, and what the caller gets back."""
+"""`tools/lab run`: the environment of a rank, the exit status, the output, and the lab's file."""
 from __future__ import annotations
 
 import fcntl
@@ -127,7 +127,7 @@ class ExitStatus(unittest.TestCase):
 
 class Claims(unittest.TestCase):
     def test_another_labs_start_takes_the_file_for_a_leftover(self) -> None:
-        """Between its making and its locking: the claim makes another one."""
+        """The other lab removes the file before this lab has locked it. The claim then makes another file."""
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(state, "folder", lambda: Path(folder)):
             path = Path(folder) / "rwlab-1-aa.json"
             cleaner = os.open(path, os.O_RDWR | os.O_CREAT)

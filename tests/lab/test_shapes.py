@@ -1,5 +1,4 @@
-"""The shapes of networks that the lab makes: which NIC reaches which, by which NIC packets come in,
-and what hosts are told."""
+"""The networks that the lab makes: which NICs reach each other, by which NIC packets arrive, and hosts' settings."""
 from __future__ import annotations
 
 import json
@@ -16,15 +15,15 @@ _OWN = [(0, 0), (1, 1)]
 
 class Reach(unittest.TestCase):
     def reached(self, *options: str, expected: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The pairs of NICs of host 0 and host 1 that connect. Those expected have time: an ARP request that is lost on
-        a busy machine comes again after a second."""
+        """Returns the pairs of NICs of host 0 and host 1 that connect. An expected pair has 4 s, because an ARP request
+        that is lost on a busy machine is sent again only after a second."""
         with OpenLab(*options) as lab:
             nics, peers = (range(len(host.nics)) for host in lab.plan.hosts)
             return [(nic, peer) for nic in nics for peer in peers
                     if lab.reaches(nic, peer, 4.0 if (nic, peer) in expected else 0.8) == "connected"]
 
     def test_direct_cables_with_default_arp_reach_across(self) -> None:
-        """Any NIC answers for any address of its host."""
+        """Any NIC answers ARP for any address of its host."""
         self.assertEqual(self.reached(expected=_BOTH), _BOTH)
 
     def test_direct_cables_with_strict_arp(self) -> None:
@@ -100,8 +99,8 @@ class Hosts(unittest.TestCase):
 
 class ByWhichNic(unittest.TestCase):
     def test_default_arp_may_bring_both_addresses_to_one_nic(self) -> None:
-        """Strict ARP brings each address to its NIC. With the default both addresses' packets may take one NIC:
-        which, is chance."""
+        """With strict ARP each address's packets arrive by its own NIC. By default the packets of both addresses may
+        arrive by one NIC, by chance."""
         def brought(*options: str) -> list[int]:
             with OpenLab("--network", "one-switch", *options) as lab:
                 before = [lab.bytes_in(1, nic) for nic in (0, 1)]
@@ -115,7 +114,7 @@ class ByWhichNic(unittest.TestCase):
 
 class BothWays(unittest.TestCase):
     def test_the_rate_of_a_nic_holds_for_what_it_is_sent(self) -> None:
-        """Host 0 sends at 400 Mb/s to a NIC of 40. Whatever else the machine does, 2 MB take 0.4 s at that rate."""
+        """Host 0 sends at 400 Mb/s to a NIC of 40 Mb/s. 2 MB take at least 0.4 s there, however busy the machine is."""
         with OpenLab("--nics", "1", "--rate", "400mbit/40mbit", "--shape", "both") as lab:
             begun = time.monotonic()
             self.assertEqual(lab.carries(0, 0, 2_000_000, 20), 2_000_000)

@@ -1,4 +1,4 @@
-"""The request and the plan: pure, so these run anywhere."""
+"""The request for a lab, the plan made from it, and the settings of hosts. Pure; runs anywhere."""
 from __future__ import annotations
 
 import json

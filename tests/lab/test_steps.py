@@ -1,5 +1,5 @@
-"""Steps in one lab where this machine refuses namespaces:
-who measures is told, and nothing asks for a NIC that is not there."""
+"""Steps in one lab, also where the machine refuses namespaces: the caller is told, and steps for an absent NIC are
+skipped."""
 from __future__ import annotations
 
 import json
@@ -15,7 +15,7 @@ import support
 from lab.steps import NoNamespaces, in_lab
 
 _WITHOUT_PRIVILEGE = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-_WRITES = ["sh", "-c", 'echo "\\"$NCCL_SOCKET_IFNAME\\"" > "$1"']  # $0 is --json, $1 its file
+_WRITES = ["sh", "-c", 'echo "\\"$NCCL_SOCKET_IFNAME\\"" > "$1"']  # $0 is --json, $1 the file
 
 
 def _step(name: str, **more: object) -> dict:
@@ -23,7 +23,7 @@ def _step(name: str, **more: object) -> dict:
 
 
 def _run(folder: Path, options: list[str], **more: object) -> tuple[int, str, list[str]]:
-    """Status, what was said and the steps that were shown."""
+    """Returns the status, the lab's output and the steps that were shown."""
     plan = folder / "steps.json"
     plan.write_text(json.dumps({"steps": [_step("any"), _step("one", only_nic="eth1")]}))
     shown: list[str] = []

@@ -1,4 +1,4 @@
-"""However a lab ends, nothing of it stays: no namespace, no process, no file."""
+"""A lab leaves no namespace, process or file behind, however it ends."""
 from __future__ import annotations
 
 import contextlib
@@ -13,12 +13,12 @@ import support
 from lab import state
 from support import alive, eventually, lab, namespaces, start, state_file
 
-# Prints the lab's name and its own pid, leaves a child in a session of its own, and stays.
+# A rank that starts a child in another session, prints the lab's name and the pids of both, and stays.
 _STAY = ["--nics", "1", "--", "sh", "-c", "setsid sleep 300 & echo $RWLAB $$ $!; wait; sleep 300"]
 
 
 class Running:
-    """A lab whose ranks sleep, once all of them have reported."""
+    """A lab whose ranks sleep. All of them have started when the constructor returns."""
 
     def __init__(self, *options: str, ranks: int = 2) -> None:
         self.process = start("run", *options, *_STAY)
@@ -34,7 +34,7 @@ class Running:
                 and not any(alive(pid) for pid in self.pids))
 
     def end(self) -> tuple[int, str]:
-        """Its exit status, and what it said."""
+        """Waits until the lab has ended. Returns its exit status and stderr."""
         _, said = self.process.communicate(timeout=20)
         return self.process.returncode, said
 
@@ -47,7 +47,7 @@ class Teardown(unittest.TestCase):
 
     def test_ctrl_c(self) -> None:
         running = Running()
-        os.killpg(running.process.pid, signal.SIGINT)  # what a terminal does
+        os.killpg(running.process.pid, signal.SIGINT)  # as a terminal does
         self.check(running, 130)
 
     def test_second_ctrl_c_does_not_hurt(self) -> None:
@@ -78,7 +78,7 @@ class Teardown(unittest.TestCase):
                             delay_s)
 
     def test_a_process_group_that_a_rank_made_ends_with_it(self) -> None:
-        # No namespace to find them in.
+        # Over loopback no namespace lists the processes of a rank.
         process = start("run", "--loopback", "--hosts", "1", "--", "bash", "-c", "set -m; sleep 300 & echo $!; wait")
         pid = int(process.stdout.readline().split()[1])
         os.killpg(process.pid, signal.SIGTERM)
@@ -104,7 +104,7 @@ class Teardown(unittest.TestCase):
         running = Running()
         for pid in running.pids[0::2]:
             os.kill(pid, signal.SIGKILL)
-        running.pids = running.pids[0::2]  # what a rank put into a session of its own dies with the namespace
+        running.pids = running.pids[0::2]  # a child in another session dies with the namespace
         self.check(running, 137)
 
     def test_loopback(self) -> None:
@@ -112,7 +112,7 @@ class Teardown(unittest.TestCase):
         running.pids, detached = running.pids[0::2], running.pids[1::2]
         running.process.terminate()
         self.check(running, 143)
-        for pid in detached:  # no namespace shows whose they are: the lab leaves them alone
+        for pid in detached:  # no namespace lists them, so the lab leaves them alone
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 

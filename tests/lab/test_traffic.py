@@ -11,12 +11,12 @@ from support import kTraffic, lab
 _SEND = ["--", sys.executable, kTraffic]
 # TCP payload of a full frame, as the bucket counts it, is 1448 of 1514 bytes (IPv6: 1428).
 _MOST = 0.97
-# The least share of the rate, in the best half second of up to _RUNS runs. A busy machine loses half seconds, even all
-# of one run (one whose host took its cores reached 120 of 400 Mb/s for two seconds). A bucket that is too slow loses
-# all.
+# The least share of the rate, in the best half second of up to _RUNS runs. A busy machine is too slow in some half
+# seconds, even in a whole run: a machine whose host took its cores reached 120 of 400 Mb/s for two seconds. A bucket
+# with a wrong rate is too slow in all of them.
 _LEAST = 0.85
 _RUNS = 3
-_STOLEN_MOST = 0.2  # of the cores, by the host of a virtual machine: beyond, rates too low say nothing
+_STOLEN_MOST = 0.2  # share of the cores that a virtual machine's host took; above, low rates prove nothing
 
 
 def _rates(output: str, word: str) -> list[list[float]]:
@@ -66,14 +66,15 @@ class Rates(unittest.TestCase):
 
 class MidRun(unittest.TestCase):
     def change(self, change: str, shape: str) -> list[list[float]]:
-        """Both NICs at 200 Mb/s for 4 s; rank 0 applies `change` when it has told of two intervals."""
+        """Sends over both NICs at 200 Mb/s for 4 s. Rank 0 applies `change` after it printed two intervals. Returns the
+        rates by interval and NIC."""
         traffic = f"{sys.executable} {kTraffic} 4 0 1"
         told = f'while read -r line; do echo "$line"; n=$((n + 1)); [ $n != 2 ] || $RWLAB_PROGRAM set {change}; done'
         script = f"if [ $RANK = 0 ]; then {traffic} | {{ n=0; {told}; }}; else exec {traffic}; fi"
         done = lab("run", "--favour", "--rate", "200mbit", "--shape", shape, "--", "sh", "-c", script)
         self.assertEqual(done.returncode, 0, done.stderr)
         rates = _rates(done.stdout, "interval")
-        # What is left of 200 where a machine has other things to do; a NIC that was changed has 20 or nothing.
+        # Even a busy machine carries 60 of the 200 Mb/s. A changed NIC carries 20 or nothing.
         self.assertGreater(rates[1][1], 60, done.stdout)
         self.assertGreater(rates[-1][0], 60, f"the other NIC goes on: {done.stdout}")
         return rates
@@ -83,8 +84,8 @@ class MidRun(unittest.TestCase):
         self.assertTrue(15 < last < 25, last)
 
     def test_rate_behind_a_switch(self) -> None:
-        # 2 MiB of buffer are 0.8 s at this rate, and a loss holds back everything behind it:
-        # only a mean says something.
+        # The buffer of 2 MiB lasts 0.8 s at this rate, and a loss holds back everything behind it. A mean evens this
+        # out.
         last = [rates[1] for rates in self.change("--nic 1 --rate 20mbit", "switch")[-3:]]
         self.assertLess(sum(last) / 3, 40, last)
 

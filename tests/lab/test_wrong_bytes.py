@@ -1,5 +1,5 @@
-"""A rail that alters bytes: with RAILWEAVE_CHECKSUM nobody sees one, no request fails,
-and the rail carries almost nothing."""
+"""A rail that alters bytes, with RAILWEAVE_CHECKSUM: every received byte is right, no request fails, and the rail
+carries almost nothing."""
 from __future__ import annotations
 
 import tempfile
@@ -9,13 +9,13 @@ import engine_lab
 from engine_lab import EngineTest, Outcome, net_perf
 
 _CABLE = Path(__file__).resolve().with_name("bad_cable.py")
-# The cables alter IPv4 alone: a rail that has IPv6, too, would go on by that.
+# The bad cable alters IPv4 only. A rail that has IPv6, too, would continue over IPv6.
 _TWO = ["--nics", "2", "--rate", "200mbit", "--shape", "switch", "--disable-ipv6"]
 
 
 def through_bad_cable(*options: str, per_mille: float, checksum: str, rails: str = "eth0,eth1",
                       deadline_s: float = 60) -> Outcome:
-    """eth1's is bad. The ranks themselves meet by eth0."""
+    """Runs net_perf with a bad cable at eth1. The ranks meet over eth0."""
     with tempfile.TemporaryDirectory() as folder:
         said = Path(folder) / "cable"
         setup = f"""
@@ -49,7 +49,8 @@ class BadRail(EngineTest):
         return found
 
     def test_one_of_two(self) -> None:
-        """Lost again and again, it rests longer each time: the other one does nearly all."""
+        """The bad rail is lost again and again, and backs off for longer each time. The other rail carries nearly
+        everything."""
         outcome = through_bad_cable("--bytes", "200M", per_mille=10, checksum="on")
         found = self.check(outcome)
         self.assertGreater(found.get("eth1", 0), 0, str(outcome))
@@ -66,7 +67,7 @@ class BadRail(EngineTest):
         self.assertGreater(self.check(outcome)["eth1"], 0, str(outcome))
 
     def test_without_the_setting_they_arrive(self) -> None:
-        """What the others rely on."""
+        """The other tests rely on this: the cable alters bytes."""
         outcome = through_bad_cable("--bytes", "100M", per_mille=2, checksum="off")
         self.assertGreater(outcome.document["results"][0]["verify"]["errors"] if outcome.document else 1, 0,
                            str(outcome))

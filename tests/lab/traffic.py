@@ -69,7 +69,7 @@ def _send(nics: list[int]) -> None:
             for key, _ in wanted.select():
                 key.fileobj.send(payload)  # type: ignore[union-attr]
     except (ConnectionResetError, BrokenPipeError):
-        pass  # the receiver's time is over
+        pass  # the receiver ended after SECONDS
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Edits of a mutant: text to remove, wherever the tree has it, and its replacement. tests/mutants/run shows their form.
+"""The edits of a mutant: text to remove, wherever in the tree, and its replacement. tests/mutants/run shows the form.
 
 The old text must be in the files under SEARCHED exactly once, as whole lines or part of one. White space in it matches
 any white space of the tree, so indentation and line breaks do not matter. The new text begins where the old text began.
@@ -21,7 +21,7 @@ class EditError(Exception):
 
 @dataclass(frozen=True)
 class Edit:
-    line: int  # of `<<<< remove`, from 1
+    line: int  # number of the line `<<<< remove`, from 1
     removed: str
     put: str
 

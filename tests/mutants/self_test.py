@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Edits of a mutant find their text once or report why not, change the right text, and are undone to the byte."""
+"""A mutant's edits find their text once or report why not, change the right text, and are undone to the byte."""
 
 import sys
 import tempfile

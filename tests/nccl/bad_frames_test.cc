@@ -1,5 +1,5 @@
-// A peer that shakes hands as it should and then sends what is no frame: its session ends with one warning, nothing
-// else does.
+// A peer that completes the handshake and then sends an invalid frame: its session ends with one warning, and no other
+// session ends.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -23,7 +23,7 @@ using protocol::FrameHeader;
 using protocol::FrameType;
 using FrameBytes = std::array<std::byte, protocol::kFrameHeaderBytes>;
 
-// An instance of its own, made of one socket.
+// A misbehaving peer: one socket that plays an instance.
 class Rogue {
  public:
   explicit Rogue(const Handle& handle) : target_(engine::decode_handle(handle).value()) {
@@ -36,7 +36,7 @@ class Rogue {
     shake_hands();
   }
 
-  // Both number the frame; open() is first.
+  // Both give the frame the next sequence number. Call open() first.
   void open() { send(bytes_of(protocol::OpenFrame{.listener = target_.listener, .rail_mask = 1})); }
   FrameBytes bytes_of(FrameHeader header) {
     header.sequence = sequence_++;
@@ -48,8 +48,8 @@ class Rogue {
     if (::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != ssize_t(bytes.size()))
       throw Failure("send failed");
   }
-  // Until the other end closes or resets.
-  bool shown_out(std::chrono::milliseconds within) {
+  // Waits until the other end closes or resets the connection. Returns false after `within`.
+  bool is_closed(std::chrono::milliseconds within) {
     const auto until = std::chrono::steady_clock::now() + within;
     while (std::chrono::steady_clock::now() < until) {
       pollfd readable{fd_.get(), POLLIN, 0};
@@ -88,7 +88,7 @@ class Rogue {
 
 class BadFrame : public testing::Test {
  protected:
-  // A stream of the rogue's, a receive posted on it; then `bytes_of(rogue)`. Traffic of others flows all the while.
+  // Accepts a stream of a rogue, posts a receive on it, and sends `bytes_of(rogue)`. Traffic of others flows meanwhile.
   void expect_one_warning(const std::function<FrameBytes(Rogue&)>& bytes_of, const std::string& said) {
     clear_captured_log();
     const Scenario traffic{
@@ -117,7 +117,7 @@ class BadFrame : public testing::Test {
     int done = 0;
     spin_until("an error", 10s, [&] { return (result = net->test(request, &done, nullptr)) != abi::kSuccess || done; });
     EXPECT_EQ(result, abi::kRemoteError);
-    EXPECT_TRUE(rogue.shown_out(10s));
+    EXPECT_TRUE(rogue.is_closed(10s));
     others.first->wait();
     others.second->wait();
     EXPECT_EQ(captured_warnings().size(), 1u) << warnings_text();

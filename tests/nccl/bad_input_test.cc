@@ -1,4 +1,5 @@
-// What others may throw at us: a clear warning, the right ncclResult_t, and everything else goes on.
+// Bad handles, variables and connections: each gives a clear warning and the right ncclResult_t, and disturbs nothing
+// else.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/own_ports.h"
 #include "tests/nccl/pair.h"
+#include "tests/sanitizers.h"
 
 namespace railweave::nccl_test {
 namespace {
@@ -33,7 +35,7 @@ class BadHandle : public testing::Test {
   }
   void TearDown() override { EXPECT_EQ(net_->finalize(context_), abi::kSuccess); }
 
-  // What connect comes to in the end.
+  // Polls connect, and returns its final result.
   ReturnCode connect(HandleBytes handle, std::chrono::seconds within = 30s) {
     ReturnCode result = abi::kSuccess;
     void* comm = nullptr;
@@ -141,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Exhausted, init__without_descriptors_is_a_system_error) {
-  if (RW_SANITIZED) GTEST_SKIP() << "a sanitizer needs descriptors of its own to judge a pointer";
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs descriptors of its own to judge a pointer";
   Peer peer("init_without_descriptors", "");
   const std::string answer = peer.channel().receive();
   peer.expect_exit();
@@ -149,7 +151,7 @@ TEST(Exhausted, init__without_descriptors_is_a_system_error) {
   EXPECT_TRUE(contains(answer, "Too many open files")) << answer;
 }
 
-// Traffic between two ranks while strangers are at the doors; it must stay right, and the engine unmoved.
+// Traffic between two ranks while strangers connect to the listeners. The traffic must stay correct.
 class ForeignConnections : public testing::Test {
  protected:
   void SetUp() override { clear_captured_log(); }
@@ -158,7 +160,7 @@ class ForeignConnections : public testing::Test {
     return {.version = 11, .comms = 2, .both_ways = true, .messages = 150, .slot_bytes = 256 * KiB, .depth = 4};
   }
 
-  // Runs traffic and `visits` at once.
+  // Runs traffic, and meanwhile `visit` for each listening port.
   static void with_traffic(const std::function<void(const sockaddr_in&)>& visit) {
     Pair pair(traffic());
     const auto ports = own_listening_ports();
@@ -168,8 +170,8 @@ class ForeignConnections : public testing::Test {
     for (const sockaddr_in& port : ports) visit(port);
     pair.first->wait();
     pair.second->wait();
-    visit(ports[0]);          // and when all is quiet
-    Pair another(traffic());  // the doors are still open to those who know the word
+    visit(ports[0]);          // again without traffic
+    Pair another(traffic());  // the listeners still accept peers
     another.first->start();
     another.second->start();
     another.first->wait();
@@ -211,7 +213,6 @@ TEST_F(ForeignConnections, thousands_of_connects_disturb_no_traffic) {
   });
 }
 
-// A client that never speaks is shown out.
 TEST_F(ForeignConnections, a_silent_client_is_closed) {
   Pair pair(traffic());
   const OwnedFd fd = probe(own_listening_ports().at(0));

@@ -1,4 +1,4 @@
-// Page-aligned memory with an inaccessible page behind it, that can be forbidden while still mapped.
+// Memory that ends at an inaccessible page, and can itself be made inaccessible while still mapped.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ class Buffer {
   }
   Buffer& operator=(Buffer&&) = delete;
 
-  std::byte* data() const { return end() - size_; }  // ends at the forbidden page
+  std::byte* data() const { return end() - size_; }  // ends at the inaccessible page
   std::size_t size() const { return size_; }
   std::span<std::byte> span(std::size_t at, std::size_t bytes) const { return {data() + at, bytes}; }
 
-  // From now on any access by this process faults, and the kernel's on its behalf fails with EFAULT.
+  // Makes the memory inaccessible: an access by this process faults, and one by the kernel for it fails with EFAULT.
   void forbid();
 
  private:
   std::byte* end() const { return base_ + mapped_; }
   std::byte* base_;
-  std::size_t size_, mapped_;  // mapped_: the accessible pages
+  std::size_t size_, mapped_;  // mapped_: size of the accessible pages
 };
 
 }  // namespace railweave::nccl_test

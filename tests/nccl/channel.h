@@ -1,4 +1,4 @@
-// How two ranks talk beside the plugin, as NCCL's bootstrap does: small blocking messages over a socket.
+// Small blocking messages between two ranks over a socket, beside the plugin, like those of NCCL's bootstrap.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@ class Channel {
  public:
   explicit Channel(OwnedFd socket) : socket_(std::move(socket)) {}
 
-  // Two ends in this process (or, by inheritance, in a child: not close-on-exec).
+  // Returns two connected ends. Neither is close-on-exec, so that a child can inherit one.
   static std::pair<Channel, Channel> pair();
-  // Rank 0 listens at `port` of every address, rank 1 connects to host:port, retrying for 20 s.
+  // Rank 0 listens at `port` of every address. Rank 1 connects to host:port, and retries for 20 s.
   static Channel over_tcp(int rank, const std::string& host, const std::string& port);
 
-  // Both throw Failure when the peer is gone or nothing came within 120 s.
+  // Both throw Failure if the peer is gone; receive() also if nothing arrives for 120 s.
   void send(const std::string& bytes);
   std::string receive();
 

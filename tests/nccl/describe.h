@@ -1,4 +1,4 @@
-// What a plugin says of itself under a given environment: asked in a process of its own.
+// Describes the plugin under a given environment: its results, properties and log lines, in a process of its own.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct Description {
   std::vector<std::string> warnings, infos, overrides;  // overrides: INFO lines with the ENV flag
 };
 
-// "NAME=value" of variables on top of ours; "NAME=" unsets.
+// `environment`: changes to this process's variables: "NAME=value" sets one, "NAME=" unsets one.
 Description describe_plugin(int version, const std::vector<std::string>& environment);
 
-// The role behind it.
+// The role of that process (peer.h).
 int role_describe(class Channel& to_test, const std::string& version);
 
 }  // namespace railweave::nccl_test

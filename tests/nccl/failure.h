@@ -1,4 +1,4 @@
-// What a test's machinery throws: a promise of the plugin that was not kept, in words.
+// The exception of the test harness: the plugin did not keep a promise, or the harness itself failed.
 #pragma once
 
 #include <stdexcept>

@@ -19,7 +19,7 @@ class Request {
 namespace fake {
 namespace {
 
-std::mutex mutex;  // all of the fake's state
+std::mutex mutex;  // guards all state of the fake engine
 std::map<Call, Status> planned_failures;
 std::map<Call, bool> planned_throws;
 std::map<Call, std::function<void()>> planned_runs;

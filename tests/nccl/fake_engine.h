@@ -10,7 +10,7 @@
 
 namespace railweave::fake {
 
-// Everything the plugin could leak, and what it asked for.
+// The objects that the plugin could leak, and what the plugin asked for.
 struct Counters {
   std::atomic<int> engines{0}, listeners{0}, connectors{0}, streams{0}, withdrawals{0};
   std::atomic<int> last_traffic_class{-2};

@@ -1,5 +1,5 @@
-// One comm as NCCL's progress thread drives it: a ring of slots, as many requests as slots, and only the oldest tested.
-// Every byte is checked, and a slot's contents are replaced the moment its request is done.
+// One comm, driven as by NCCL's progress thread: a ring of slots, at most as many requests as slots, and only the
+// oldest request is tested. Checks every byte, and overwrites a slot as soon as its request is done.
 #pragma once
 
 #include <deque>
@@ -11,13 +11,13 @@
 
 namespace railweave::nccl_test {
 
-// What both directions share. `comm` is this flow's number, alike at both ends; it is part of the contents.
+// The base of both directions. `comm`: number of the flow, the same at both ends, and part of the contents.
 class SlottedFlow : public Flow {
  public:
   SlottedFlow(Net& net, const Scenario& scenario, std::uint32_t comm);
   ~SlottedFlow() override = default;
 
-  void attach(void* net_comm) { net_comm_ = net_comm; }  // before register_memory
+  void attach(void* net_comm) { net_comm_ = net_comm; }  // call before register_memory()
   void* net_comm() const { return net_comm_; }
   void register_memory();
   void deregister_memory();
@@ -27,14 +27,14 @@ class SlottedFlow : public Flow {
   std::uint64_t done() const { return done_; }
   std::size_t outstanding() const { return requests_.size(); }
 
-  // Posts as many as the window and the plugin allow.
+  // Posts as many messages as the window and the plugin allow.
   void post_window();
   bool advance() override;
   std::string state() const override;
 
  protected:
   virtual const char* kind() const = 0;
-  // Null: the plugin had no room.
+  // Returns null if the plugin had no room.
   virtual void* post(std::uint64_t message) = 0;
   virtual void finish(std::uint64_t message, int size) = 0;
 

@@ -1,14 +1,14 @@
-// Two ranks on two hosts: every version and every kind of traffic, one after the other; or one that is cut off.
+// Two ranks on two hosts: all scenarios in every version, one after the other, or traffic that an outage cuts off.
 #pragma once
 
 namespace railweave::nccl_test {
 
-// RANK (0 or 1), MASTER_ADDR and MASTER_PORT come from the environment. Prints a line per scenario; gives the exit
-// status.
+// Reads RANK (0 or 1), MASTER_ADDR and MASTER_PORT from the environment. Prints a line per scenario, and returns the
+// exit status.
 int run_job();
 
-// The same two ranks: traffic both ways until nothing comes any more, because somebody cuts all cables; then both abort
-// at once.
+// As above, but with traffic both ways until nothing arrives any more, because the caller cuts all cables. Then both
+// ranks abort at once.
 int run_job_into_an_outage();
 
 }  // namespace railweave::nccl_test

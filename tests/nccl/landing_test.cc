@@ -1,5 +1,5 @@
-// A GPU reads LL and LL128 data while it lands: in each 128-byte line the last 8 bytes are a flag, and whoever sees the
-// flag takes the 120 bytes before it.
+// Data that a GPU reads while it lands (LL and LL128). The last 8 bytes of each 128-byte line are a flag: a reader that
+// sees the flag takes the 120 bytes before it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/pair.h"
 #include "tests/nccl/versions.h"
+#include "tests/sanitizers.h"
 
 namespace railweave::nccl_test {
 namespace {
@@ -33,7 +34,7 @@ void write_lines(std::byte* at, Word step) {
   }
 }
 
-// The GPU's part: reads every line as soon as its flag says so. Gives the number of lines that were not yet whole.
+// Plays the GPU: reads each line as soon as its flag is set. Returns the number of lines that were not complete then.
 std::size_t lines_torn(std::byte* landing, Word step, const std::atomic<bool>& stop) {
   std::size_t torn = 0;
   for (std::size_t line = 0; line < kSlotBytes / kLineBytes; ++line) {
@@ -51,7 +52,7 @@ std::size_t lines_torn(std::byte* landing, Word step, const std::atomic<bool>& s
 class Landing : public testing::TestWithParam<int> {};
 
 TEST_P(Landing, a_flag_is_never_seen_before_its_data) {
-  if (RW_SANITIZED) GTEST_SKIP() << "the reader races with the kernel's writes by design";
+  if (kSanitized) GTEST_SKIP() << "the reader races with the kernel's writes by design";
   clear_captured_log();
   const Scenario scenario{.version = GetParam(), .messages = 0, .slot_bytes = kSlotBytes, .depth = 1};
   Pair pair(scenario);

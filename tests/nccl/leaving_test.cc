@@ -1,16 +1,18 @@
-// A peer that stops calling, and a peer that is gone the moment its own work is done.
+// A peer that stops calling the plugin, and a peer that exits as soon as its own requests are done.
 #include <gtest/gtest.h>
 
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/pair.h"
 #include "tests/nccl/versions.h"
+#include "tests/sanitizers.h"
 
 namespace railweave::nccl_test {
 namespace {
 
 class Leaving : public testing::TestWithParam<int> {};
 
-// The other process posts a window each way and makes no call before ours are done: our requests must not notice.
+// The other process posts a window each way, and makes no call before our requests are done. Our requests must finish
+// all the same.
 TEST_P(Leaving, a_peer_that_stops_calling_holds_up_no_request) {
   clear_captured_log();
   const Scenario scenario{
@@ -20,7 +22,7 @@ TEST_P(Leaving, a_peer_that_stops_calling_holds_up_no_request) {
   Peer peer("post_and_wait", scenario.text());
   Rank rank(*net, scenario, 0);
   rank.connect(peer.channel());
-  peer.channel().receive();  // it has posted everything
+  peer.channel().receive();  // the peer has posted everything
   rank.run();
   peer.channel().send("go on");
   peer.channel().barrier();
@@ -29,13 +31,13 @@ TEST_P(Leaving, a_peer_that_stops_calling_holds_up_no_request) {
   EXPECT_EQ(warnings_text(), "");
 }
 
-// Thousands of departures in all; most of them where NCCL is today.
+// Returns how often the peer leaves: most often with the versions that NCCL uses today.
 int departures(int version) {
   if (options().leaves > 0) return options().leaves;
-  return version >= 11 && !RW_SANITIZED ? 1000 : 100;
+  return version >= 11 && !kSanitized ? 1000 : 100;
 }
 
-// The other process calls _exit(0) right after its last test() said done.
+// The other process calls _exit(0) right after its last test() returned done.
 void leave_many_times(int version, bool peer_sends) {
   clear_captured_log();
   const Scenario scenario{.version = version,

@@ -1,4 +1,4 @@
-// The plugin under test: what perf/programs/any_net gives, with Failure in place of a Status.
+// The plugin under test: perf/programs/any_net, with Failure instead of a Status.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ using any_net::Properties;
 
 class Library {
  public:
-  explicit Library(const std::string& path);    // throws Failure with the loader's text
-  std::unique_ptr<Net> net(int version) const;  // throws Failure when the library has no such table
+  explicit Library(const std::string& path);    // throws Failure with the loader's message
+  std::unique_ptr<Net> net(int version) const;  // throws Failure if the library has no such table
 
  private:
   any_net::Library library_;

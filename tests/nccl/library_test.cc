@@ -1,4 +1,4 @@
-// The shared object itself: what it needs, what it shows, and that it can come and go.
+// The shared object: its dependencies, its exported symbols, and that it can be loaded and stopped repeatedly.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/peer.h"
 #include "tests/nccl/versions.h"
+#include "tests/sanitizers.h"
 
 namespace railweave::nccl_test {
 namespace {
@@ -43,14 +44,15 @@ int entries_in(const char* directory) {
   return count;
 }
 
-/// A thread that was joined stays in /proc for a moment: the kernel wakes who joins before it takes the entry away.
+// Waits until `directory` has `count` entries. A joined thread stays in /proc for a moment: the kernel wakes the
+// joining thread before it removes the entry.
 bool settles_at(int count, const char* directory) {
   for (int i = 0; i < 500 && entries_in(directory) != count; ++i) usleep(10'000);
   return entries_in(directory) == count;
 }
 
 TEST(SharedObject, needs_only_the_c_library) {
-  if (RW_SANITIZED) GTEST_SKIP() << "a sanitizer brings its own libraries";
+  if (kSanitized) GTEST_SKIP() << "a sanitizer brings its own libraries";
   const std::set<std::string> allowed{"libc.so.6",
                                       "libm.so.6",
                                       "libpthread.so.0",
@@ -82,7 +84,7 @@ TEST(SharedObject, is_named_as_nccl_selects_it) {
   const Library library(options().plugin);
   for (int version = abi::kOldestVersion; version <= abi::kNewestVersion; ++version)
     EXPECT_STREQ(library.net(version)->name(), "Railweave");
-  // NCCL takes a case-insensitive prefix of this as "search the main program", and these names as its own transports.
+  // The name must be no prefix of "static_plugin": for such a name NCCL searches the main program.
   const std::string entry = "railweave", reserved = "static_plugin";
   EXPECT_NE(reserved.substr(0, entry.size()), entry);
   EXPECT_NE(options().plugin.find("libnccl-net-" + entry), std::string::npos);
@@ -111,7 +113,7 @@ TEST_P(SharedObjectOf, the_last_finalize_leaves_no_thread_and_no_descriptor) {
   if (!net->has_context()) GTEST_SKIP() << "this version has no finalize";
   const int threads = entries_in("/proc/self/task");
   void* context = nullptr;
-  ASSERT_EQ(net->init(&context, -1, capture_log), abi::kSuccess);  // whatever stays open for good is opened here
+  ASSERT_EQ(net->init(&context, -1, capture_log), abi::kSuccess);  // opens everything that stays open for good
   ASSERT_EQ(net->finalize(context), abi::kSuccess);
   const int descriptors = entries_in("/proc/self/fd");
   for (int round = 0; round < 3; ++round) {

@@ -8,7 +8,7 @@ namespace railweave::nccl_test {
 namespace {
 
 std::mutex mutex;
-std::vector<LogLine>& lines = *new std::vector<LogLine>;  // engines of a process that exits go on to log
+std::vector<LogLine>& lines = *new std::vector<LogLine>;  // never destroyed: engines log while the process exits
 
 }  // namespace
 

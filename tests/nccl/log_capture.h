@@ -1,4 +1,4 @@
-// A logger of NCCL's type that remembers. One per process, as NCCL's is. Threads: any.
+// A logger of NCCL's type that keeps all lines. One per process, like NCCL's. Threads: any.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ std::vector<LogLine> captured_log();
 std::vector<std::string> captured_warnings();
 void clear_captured_log();
 
-// All warnings, one per line.
+// Returns all warnings, one per line.
 std::string warnings_text();
 
 }  // namespace railweave::nccl_test

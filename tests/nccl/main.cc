@@ -1,4 +1,5 @@
-// nccl_tests: GoogleTest, or one rank of a job between two hosts, or (started by a test) the other process of a test.
+// nccl_tests: runs GoogleTest, or one rank of a job between two hosts, or, if a test started it, the test's second
+// process.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ std::string default_plugin() {
   return (here.parent_path() / "lib" / "libnccl-net-railweave.so").string();
 }
 
-// Two lanes over loopback stand for two rails, unless the caller's environment says what to use.
+// Chooses two lanes over loopback in place of two rails, unless the environment chooses interfaces.
 void default_environment() {
   if (std::getenv("NCCL_SOCKET_IFNAME") || std::getenv("RAILWEAVE_RAILS")) return;
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
@@ -39,7 +40,7 @@ int play(const std::string& role, int channel_fd, const std::string& argument) {
   }
 }
 
-// What the plugin said is half of the story of a failure.
+// Prints the plugin's log lines after a failed test.
 class TellsWarnings : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& test) override {
     if (!test.result()->Failed()) return;
@@ -62,12 +63,11 @@ int run(int argc, char** argv) {
   the_options.plugin = default_plugin();
   app.add_option("--plugin", the_options.plugin, "library under test")->capture_default_str();
   app.add_option("--leaves", the_options.leaves, "how often a peer leaves right after its last test");
-  app.add_flag("--job", job,
-               "one of two ranks; RANK, MASTER_ADDR and MASTER_PORT say which and where (as tools/lab sets them)");
-  app.add_flag("--outage", outage, "with --job: play until nothing comes any more, then abort");
-  app.add_option("--role", role, "used by the tests: what to play as their second process");
-  app.add_option("--argument", argument, "used by the tests");
-  app.add_option("--channel", channel, "used by the tests: descriptor of the way back");
+  app.add_flag("--job", job, "run one of two ranks; RANK, MASTER_ADDR and MASTER_PORT choose it (tools/lab sets them)");
+  app.add_flag("--outage", outage, "with --job: run until nothing arrives any more, then abort");
+  app.add_option("--role", role, "used by the tests: role of the second process");
+  app.add_option("--argument", argument, "used by the tests: argument of the role");
+  app.add_option("--channel", channel, "used by the tests: descriptor of the channel to the test");
   CLI11_PARSE(app, argc, argv);
   default_environment();
   testing::UnitTest::GetInstance()->listeners().Append(new TellsWarnings);

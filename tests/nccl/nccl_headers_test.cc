@@ -1,7 +1,7 @@
-// Our tables beside NCCL's own declarations, where its plugin headers are there: configure with
-// -DRAILWEAVE_NCCL_HEADERS=FOLDER, FOLDER holding nccl/net.h (in NCCL's sources: ext-net/example, of a released
-// version; what a version number means has changed between releases' drafts). Elsewhere this file is inert, and
-// plugin/nccl/abi/net_layout.h holds the layouts alone.
+// Compares our tables with NCCL's own declarations, if NCCL's plugin headers are present. Configure with
+// -DRAILWEAVE_NCCL_HEADERS=FOLDER, where FOLDER holds nccl/net.h (in NCCL's sources: ext-net/example). Take them from a
+// release: drafts have changed the meaning of a version number. Without the headers this file is empty, and only
+// plugin/nccl/abi/net_layout.h checks the layouts.
 #if __has_include(<nccl/net.h>)
 #include <nccl/net.h>
 

@@ -1,4 +1,4 @@
-// The TCP ports this process listens on, as the kernel tells: where a stranger would probe.
+// The TCP ports on which this process listens, as the kernel lists them: where a stranger would connect.
 #pragma once
 
 #include <netinet/in.h>
@@ -11,7 +11,7 @@ namespace railweave::nccl_test {
 
 std::vector<sockaddr_in> own_listening_ports();  // IPv4
 
-// Blocking connect; an empty fd when refused.
+// Connects, and blocks meanwhile. Returns no descriptor if the connection is refused.
 OwnedFd probe(const sockaddr_in& where);
 
 }  // namespace railweave::nccl_test

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/nccl/failure.h"
+#include "tests/nccl/sparing_spin.h"
 
 namespace railweave::nccl_test {
 
@@ -32,10 +33,9 @@ Pair::Pair(const Scenario& for_first, const Scenario& for_second)
 
 void spin_until(const std::string& what, std::chrono::milliseconds timeout, const std::function<bool()>& step) {
   const auto until = std::chrono::steady_clock::now() + timeout;
-  while (!step()) {
+  for (SparingSpin spin; !step(); spin()) {
     if (std::chrono::steady_clock::now() > until)
       throw Failure("within " + std::to_string(timeout.count()) + " ms: not " + what);
-    std::this_thread::yield();
   }
 }
 

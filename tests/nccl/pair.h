@@ -15,16 +15,17 @@ class Pair {
 
  public:
   explicit Pair(const Scenario& scenario) : Pair(scenario, scenario) {}
-  // They may differ in depth.
+  // The scenarios may differ in depth.
   Pair(const Scenario& for_first, const Scenario& for_second);
 
   std::unique_ptr<Rank> first, second;  // ranks 0 and 1
 };
 
-// Calls `step` until it is true. Throws Failure naming `what` after `timeout`.
+// Calls `step` until it returns true. Throws Failure naming `what` after `timeout`.
 void spin_until(const std::string& what, std::chrono::milliseconds timeout, const std::function<bool()>& step);
 
-// Advances a flow until the plugin reports an error. Throws Failure when it finishes instead, or after `timeout`.
+// Advances a flow until the plugin reports an error, and returns the error. Throws std::logic_error if the flow
+// finishes instead, and Failure after `timeout`.
 std::string error_of(Flow& flow, std::chrono::milliseconds timeout);
 
 }  // namespace railweave::nccl_test

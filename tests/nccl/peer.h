@@ -1,4 +1,4 @@
-// A second process: this program again, playing one of the roles below, with a channel to the test.
+// A second process: this program again, in one of the roles below, with a channel to the test.
 #pragma once
 
 #include <sys/types.h>
@@ -11,26 +11,26 @@
 
 namespace railweave::nccl_test {
 
-// What `--role=NAME` runs; throws Failure, or gives the exit status.
+// The function that `--role=NAME` runs. Returns the exit status, or throws Failure.
 using Role = int (*)(Channel& to_test, const std::string& argument);
 const std::map<std::string, Role>& roles();
 
-// What the command line said.
+// The options of the command line.
 struct Options {
   std::string plugin;  // the library under test
-  int leaves = 0;      // how often the peer leaves by _exit; 0: as often as the test thinks right
+  int leaves = 0;      // how often the peer leaves by _exit; 0: the test decides
 };
 const Options& options();
 
 class Peer {
  public:
-  // `environment`: "NAME=value" to set, "NAME=" to unset, on top of ours.
+  // `environment`: changes to this process's variables: "NAME=value" sets one, "NAME=" unsets one.
   Peer(const std::string& role, const std::string& argument, const std::vector<std::string>& environment = {});
-  ~Peer();  // kills it if it still runs
+  ~Peer();  // kills the process if it still runs
 
   Channel& channel() { return channel_; }
   pid_t pid() const { return pid_; }
-  // Waits at most `timeout_s`; throws Failure unless it exited with `status`.
+  // Waits at most `timeout_s`. Throws Failure unless the process exited with `status`.
   void expect_exit(int status = 0, int timeout_s = 60);
 
  private:

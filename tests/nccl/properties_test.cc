@@ -1,4 +1,4 @@
-// getProperties is handed memory full of 0xAA and must leave none of it.
+// getProperties must fill every member: the test passes memory full of 0xAA.
 #include <gtest/gtest.h>
 
 #include <cmath>

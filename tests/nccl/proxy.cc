@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "tests/nccl/failure.h"
+#include "tests/nccl/sparing_spin.h"
 
 namespace railweave::nccl_test {
 
@@ -40,7 +41,7 @@ bool ServiceThread::advance(Pending& pending) {
 
 void ServiceThread::loop() {
   std::list<Pending> pending;
-  for (;;) {
+  for (SparingSpin spin;; spin()) {
     {
       std::unique_lock lock(mutex_);
       if (pending.empty()) wake_.wait(lock, [&] { return stopping_ || !incoming_.empty(); });
@@ -48,7 +49,6 @@ void ServiceThread::loop() {
       pending.splice(pending.end(), incoming_);
     }
     pending.remove_if([](Pending& p) { return advance(p); });
-    if (!pending.empty()) std::this_thread::yield();
   }
 }
 
@@ -91,16 +91,15 @@ void ProgressThread::resume() {
   changed_.notify_all();
 }
 
-// The lock is held for a whole pass: pause() and the destructor come between two passes, as NCCL's abort does.
+// The lock is held for a whole pass, so that pause() and the destructor act between two passes, like NCCL's abort.
 void ProgressThread::loop() {
-  for (;;) {
+  for (SparingSpin spin;; spin()) {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stopping_ || (!paused_ && !error_ && !active_.empty()); });
       if (stopping_) return;
       pass();
     }
-    std::this_thread::yield();
   }
 }
 

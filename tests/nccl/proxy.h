@@ -1,5 +1,5 @@
-// The two threads of NCCL's proxy for one rank. The service thread sets comms up and down, polling what is pending in a
-// hot loop; the progress thread posts and tests, spins while there is work and sleeps otherwise.
+// The two threads of NCCL's proxy for one rank. The service thread sets up and closes comms, and polls pending steps in
+// a hot loop. The progress thread posts and tests; it spins while there is work, and sleeps otherwise.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ class ServiceThread {
   ServiceThread();
   ~ServiceThread();
 
-  // Runs `step` again and again until it says true. The future carries what it threw.
+  // Runs `step` again and again until it returns true. The future carries the exception of `step`.
   std::future<void> until(std::function<bool()> step);
   // Runs `step` once and waits.
   void call(std::function<void()> step);
@@ -38,7 +38,7 @@ class ServiceThread {
   std::thread thread_;
 };
 
-// Something the progress thread drives.
+// Work that the progress thread drives.
 class Flow {
  public:
   virtual ~Flow() = default;
@@ -49,12 +49,13 @@ class Flow {
 class ProgressThread {
  public:
   ProgressThread();
-  ~ProgressThread();  // as abort: joins between two passes, whatever is outstanding
+  ~ProgressThread();  // like NCCL's abort: joins between two passes, whatever is outstanding
 
   void start(std::vector<Flow*> flows);
-  // Waits until all are finished. Throws what a flow threw, or Failure with every flow's state after `timeout_s`.
+  // Waits until all flows are finished. Throws the exception of a flow, or, after `timeout_s`, Failure with every
+  // flow's state.
   void wait(int timeout_s);
-  // Leaves the flows alone until resume(): NCCL's thread sleeping.
+  // Advances no flow until resume(), as if NCCL's thread slept.
   void pause();
   void resume();
 

@@ -21,7 +21,7 @@ Rank::Rank(Net& net, Scenario scenario, int number) : net_(net), scenario_(std::
   if (devices < 1) throw Failure("no devices");
   const auto comms = std::uint32_t(scenario_.comms);
   for (std::uint32_t i = 0; i < comms; ++i) {
-    // Comms are numbered so that both ends agree: those that rank 0 sends on first.
+    // Both ends number the comms alike: those on which rank 0 sends come first.
     if (number == 0 || scenario_.both_ways)
       sends_.push_back(std::make_unique<SendFlow>(net_, scenario_, number == 0 ? i : comms + i));
     if (number == 1 || scenario_.both_ways)
@@ -34,7 +34,7 @@ Rank::~Rank() {
   try {
     if (!closed_) close();
   } catch (const Failure&) {
-    // An abort has nobody to tell.
+    // An abort reports no errors.
   }
 }
 
@@ -106,7 +106,7 @@ void Rank::close() {
       for (auto& flow : flows) {
         void* const comm = flow->net_comm();
         if (comm) flow->deregister_memory();
-        flow.reset();  // the memory goes first
+        flow.reset();  // frees the memory before the comm closes
         if (comm) expect_success(close_comm(comm), "close");
       }
       flows.clear();
@@ -119,13 +119,13 @@ void Rank::close() {
 
 void abort_promptly(Rank& rank) {
   using std::chrono::milliseconds, std::chrono::steady_clock;
-  // an engine that leaves waits a second; the machine is shared
+  // An engine that leaves waits for a second, and the machine may be busy.
   constexpr milliseconds kTakingBackMost{1500}, kClosingMost{3000};
   const auto begin = steady_clock::now();
   const auto take_back = [](SlottedFlow& flow) {
     if (flow.outstanding() == 0) throw Failure("nothing is outstanding: " + flow.state());
     flow.deregister_memory();
-    flow.memory().forbid();  // whoever still reads or writes there, thread or kernel, is found out
+    flow.memory().forbid();  // a later access, by a thread or the kernel, fails
   };
   for (auto& flow : rank.sends()) take_back(*flow);
   for (auto& flow : rank.receives()) take_back(*flow);

@@ -1,4 +1,4 @@
-// One rank of a job: its proxy, its comms, and the order in which NCCL goes through their life.
+// One rank of a job: its proxy and its comms, with the plugin's functions called in NCCL's order.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,16 @@ class Rank {
  public:
   // Calls init. `number` is 0 or 1.
   Rank(Net& net, Scenario scenario, int number);
-  // Abort, if the steps below were not all taken: deregMr, buffers freed, close, finalize, whatever is outstanding.
+  // Aborts unless close() was called: deregMr, free the buffers, close, finalize, whatever is outstanding.
   ~Rank();
 
-  // listen for everything, exchange all handles, connect and accept by polling, close the listen comms, register.
+  // Listens for all comms, exchanges the handles, polls connect and accept, closes the listen comms, registers memory.
   void connect(Channel& to_peer);
-  // Starts all flows; wait() for them.
+  // start() starts all flows. wait() waits until they are finished.
   void start();
   void wait();
   void run() { start(), wait(); }
-  // deregMr, free the buffers, close: NCCL's order. Then finalize.
+  // Calls deregMr, frees the buffers and closes the comms, in NCCL's order. Then calls finalize.
   void close();
 
   std::vector<std::unique_ptr<SendFlow>>& sends() { return sends_; }
@@ -50,11 +50,12 @@ class Rank {
   std::unique_ptr<ProgressThread> progress_ = std::make_unique<ProgressThread>();
 };
 
-// Abort while nothing comes from the peer: every flow's memory is taken back and forbidden, then the rank closes.
-// Throws Failure when a flow has nothing outstanding, or when it takes longer than who waits for nobody needs.
+// Aborts while nothing arrives from the peer: takes back every flow's memory, makes it inaccessible, and closes the
+// rank. Throws Failure if a flow has nothing outstanding, or if the abort takes so long that it must have waited for
+// the peer.
 void abort_promptly(Rank& rank);
 
-// The whole life of a rank: connect, run, barrier, close.
+// Runs a rank from init to finalize: connect, run, barrier, close.
 void run_rank(Net& net, const Scenario& scenario, int number, Channel& to_peer);
 
 }  // namespace railweave::nccl_test

@@ -1,4 +1,4 @@
-// The second processes.
+// The roles of second processes.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ void expect_no_warnings() {
   if (!captured_warnings().empty()) throw Failure("there were warnings");
 }
 
-// Rank 1 of a scenario, from init to finalize.
+// Runs rank 1 of a scenario, from init to finalize.
 int rank_one(Channel& to_test, const std::string& scenario_text) {
   const Scenario scenario = Scenario::parse(scenario_text);
   const Library library(options().plugin);
@@ -26,7 +26,7 @@ int rank_one(Channel& to_test, const std::string& scenario_text) {
   return 0;
 }
 
-// Posts a window on every comm, makes no call until it is told to, then takes its completions.
+// Posts a window on every comm, makes no call until the test sends a message, and then runs to the end.
 int post_and_wait(Channel& to_test, const std::string& scenario_text) {
   const Scenario scenario = Scenario::parse(scenario_text);
   const Library library(options().plugin);
@@ -44,7 +44,7 @@ int post_and_wait(Channel& to_test, const std::string& scenario_text) {
   return 0;
 }
 
-// Rank 1 that works until it is killed.
+// Runs rank 1, and then waits to be killed.
 int stay(Channel& to_test, const std::string& scenario_text) {
   const Scenario scenario = Scenario::parse(scenario_text);
   const Library library(options().plugin);
@@ -56,8 +56,8 @@ int stay(Channel& to_test, const std::string& scenario_text) {
   return 0;
 }
 
-// "COUNT:SCENARIO": COUNT times a fresh child (no thread of ours exists before the fork) is rank `number`, and leaves
-// by _exit right after its last test().
+// `argument`: "COUNT:SCENARIO". Runs rank `number` COUNT times, each time in a new child, which leaves by _exit right
+// after its last test(). No thread of this process exists at a fork but the caller's.
 int leave_repeatedly(Channel& to_test, const std::string& argument, int number) {
   const std::size_t colon = argument.find(':');
   const int count = std::stoi(argument.substr(0, colon));
@@ -87,7 +87,7 @@ int leave_after_sending(Channel& to_test, const std::string& argument) {
   return leave_repeatedly(to_test, argument, 0);
 }
 
-// Sends a good handle and is gone.
+// Sends a valid handle and exits.
 int listen_and_leave(Channel& to_test, const std::string&) {
   const Library library(options().plugin);
   const auto net = library.net(11);
@@ -99,7 +99,7 @@ int listen_and_leave(Channel& to_test, const std::string&) {
   return 0;
 }
 
-// Answers "RESULT WARNINGS".
+// Calls init without a free descriptor. Answers "RESULT WARNINGS".
 int init_without_descriptors(Channel& to_test, const std::string&) {
   const Library library(options().plugin);
   const auto net = library.net(11);

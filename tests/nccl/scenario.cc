@@ -7,7 +7,7 @@
 namespace railweave::nccl_test {
 namespace {
 
-std::uint64_t mixed(std::uint64_t x) {  // a fixed scramble of 64 bits, so that both ends draw alike
+std::uint64_t mixed(std::uint64_t x) {  // a fixed hash of 64 bits: both ends draw the same numbers
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
@@ -21,7 +21,7 @@ std::size_t Scenario::size_of(std::uint32_t comm, std::uint64_t message) const {
     case Sizes::full: return slot_bytes;
     case Sizes::shorter: return slot_bytes - 1 - draw % std::min<std::uint64_t>(slot_bytes, 1024);
     case Sizes::random:
-      if (draw % 8 == 0) return draw / 8 % 2 * slot_bytes;  // the extremes often
+      if (draw % 8 == 0) return draw / 8 % 2 * slot_bytes;  // often one of the extremes
       return draw / 16 % (slot_bytes + 1) >> (draw >> 60);
     case Sizes::tiny: {
       constexpr std::array<std::size_t, 6> kTiny{0, 1, 7, 8, 129, 0};

@@ -1,4 +1,4 @@
-// The traffic every version must carry, between threads, processes and hosts alike.
+// The traffic that every version must carry: between threads, processes and hosts.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct NamedScenario {
   Scenario scenario;
 };
 
-// `version` is filled in by the caller.
+// The caller sets `version`.
 const std::vector<NamedScenario>& standard_scenarios();
 
 }  // namespace railweave::nccl_test

@@ -1,4 +1,4 @@
-// What many comms between two processes share: sockets, and memory that does not grow because a receiver is late.
+// Many comms between two processes share sockets, and a late receiver costs no memory.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,6 +11,7 @@
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/pair.h"
 #include "tests/nccl/versions.h"
+#include "tests/sanitizers.h"
 
 namespace railweave::nccl_test {
 namespace {
@@ -30,7 +31,7 @@ int sockets_of_this_process() {
   return count;
 }
 
-/// Sockets when the dials of the beginning, which go on beside the first messages, are over.
+// Returns the number of sockets once the first dials, which run beside the first messages, are over.
 int settled_sockets() {
   int count = sockets_of_this_process();
   for (int unchanged = 0, looks = 0; unchanged < 20 && looks < 500; ++looks) {
@@ -74,7 +75,7 @@ TEST_P(Sharing, many_comms_use_no_more_sockets_than_one) {
   EXPECT_EQ(warnings_text(), "");
 }
 
-// The sender of the next operation may be ahead of its receiver: what it posts waits at the sender.
+// The sender of the next operation may be ahead of its receiver. Its posts wait at the sender.
 TEST_P(Sharing, sends_without_a_receive_cost_no_memory) {
   const Scenario scenario{.version = GetParam(), .comms = 8, .messages = 8, .slot_bytes = 2 * MiB, .depth = 8};
   Pair pair(scenario);
@@ -84,7 +85,7 @@ TEST_P(Sharing, sends_without_a_receive_cost_no_memory) {
   while (std::chrono::steady_clock::now() < until)
     for (auto& flow : pair.first->sends()) flow->advance();
   for (auto& flow : pair.first->sends()) EXPECT_EQ(flow->done(), 0u) << "nobody took it: " << flow->state();
-  if (!RW_SANITIZED) {
+  if (!kSanitized) {
     EXPECT_LT(resident_bytes(), before + 16 * MiB) << "128 MiB are on offer";
   }
   pair.first->start();

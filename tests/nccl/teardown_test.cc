@@ -1,4 +1,4 @@
-// Comms that end before their requests do: abort, deregMr, close, a peer that dies.
+// Comms that end before their requests do: abort, deregMr, close, a peer that dies or is stopped.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -18,7 +18,7 @@ class Teardown : public testing::TestWithParam<int> {
  protected:
   void SetUp() override { clear_captured_log(); }
 
-  // An end with more slots than the other always has requests that cannot be done.
+  // An end with more slots than the other always has requests that cannot finish.
   Scenario two_comms(int depth = 4) const {
     return {.version = GetParam(), .comms = 2, .messages = 200, .slot_bytes = 1 * MiB, .depth = depth, .timeout_s = 20};
   }
@@ -30,11 +30,11 @@ class Teardown : public testing::TestWithParam<int> {
       pair.second->receives()[0]->advance();
       return pair.second->receives()[0]->done() >= 6;
     });
-    pair.first->sends()[0]->advance();  // the window is full of begun messages
+    pair.first->sends()[0]->advance();  // the window is full of messages that have begun
     pair.second->receives()[0]->advance();
   }
 
-  // The second comm of the same session carries all of its messages, every byte checked.
+  // The second comm of the same session carries all of its messages, and every byte is checked.
   static void second_comm_goes_on(Pair& pair) {
     bool sent = false, received = false;
     spin_until("the other comm finished", 20s, [&] {
@@ -56,7 +56,7 @@ TEST_P(Teardown, dereg_mr__at_the_receiver_leaves_its_memory_alone) {
   RecvFlow& aborted = *pair.second->receives()[0];
   ASSERT_GT(aborted.outstanding(), 0u);
   aborted.deregister_memory();
-  aborted.memory().forbid();  // whoever still writes there, thread or kernel, is found out
+  aborted.memory().forbid();  // a later write, by a thread or the kernel, fails
   second_comm_goes_on(pair);
   EXPECT_NE(error_of(*pair.first->sends()[0], 5s).find("ncclResult_t 6"), std::string::npos) << "the sender is told";
   expect_no_fault();
@@ -95,7 +95,7 @@ TEST_P(Teardown, repeated_aborts_in_mid_transfer_on_both_sides_are_clean) {
     pair.first->start();
     pair.second->start();
     std::this_thread::sleep_for(20ms);
-    pair.first.reset();  // joins the proxy's threads, then deregMr, frees the buffers, closes, finalizes
+    pair.first.reset();  // joins the proxy's threads, calls deregMr, frees the buffers, closes, finalizes
     pair.second.reset();
   }
   expect_no_fault();
@@ -124,7 +124,8 @@ TEST_P(Teardown, a_killed_peer_fails_every_request_soon) {
   EXPECT_FALSE(captured_warnings().empty());
 }
 
-// In the middle both ways: what it sends is landing, and what we send it has let in, more than the sockets hold.
+// The peer stops in the middle of traffic both ways: its data is landing, and it granted more of our data than the
+// sockets hold.
 TEST_P(Teardown, a_stopped_peer_holds_up_no_abort) {
   const Library library(options().plugin);
   const auto net = library.net(GetParam());
@@ -134,7 +135,7 @@ TEST_P(Teardown, a_stopped_peer_holds_up_no_abort) {
   Peer peer("post_and_wait", scenario.text());
   Rank rank(*net, scenario, 0);
   rank.connect(peer.channel());
-  peer.channel().receive();  // it has posted everything
+  peer.channel().receive();  // the peer has posted everything
   spin_until("under way", 10s, [&] {
     for (auto& flow : rank.receives()) flow->advance();
     return rank.receives()[0]->done() > 0;

@@ -1,4 +1,4 @@
-// Test suites over versions of the API.
+// Parameters for test suites: the versions of the API, and their names.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@ class ControlConnectionTest : public testing::Test {
     zero_ = std::make_unique<ControlConnection>(0, OwnedFd(ends[0]));
     one_ = std::make_unique<ControlConnection>(1, OwnedFd(ends[1]));
   }
-  int raw_ = -1;  // the socket of one_, to speak nonsense on
+  int raw_ = -1;  // the socket of one_, for bytes that are no message
   std::unique_ptr<ControlConnection> zero_, one_;
 };
 

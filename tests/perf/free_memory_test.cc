@@ -49,7 +49,7 @@ TEST_F(FreeMemory, is_what_the_tightest_group_leaves) {
   EXPECT_EQ(0u, free_bytes());
 }
 
-// In a container the group's own folder is the root of what is mounted, whatever its path is called outside.
+// In a container the group's own folder is mounted as the root, whatever path /proc/self/cgroup names.
 TEST_F(FreeMemory, knows_a_containers_group_and_version_1) {
   put("/proc/self/cgroup", "5:cpu:/\n4:memory:/docker/0123\n");
   put("/sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(4 * kGiB));

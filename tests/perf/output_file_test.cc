@@ -75,7 +75,7 @@ TEST_F(OutputFile, what_cannot_be_one_is_refused_and_leaves_nothing) {
 }
 
 TEST_F(OutputFile, a_device_is_written_to_and_stays) {
-  // One of our own: with the rights to make it, the machine's could be harmed.
+  // A full device of our own if the test may make one: with these rights a fault could harm the machine's /dev/full.
   const bool made = ::mknod(in("full").c_str(), S_IFCHR | 0666, makedev(1, 7)) == 0;
   const std::string device = made ? in("full") : "/dev/full";
   EXPECT_TRUE(check_output_file(device).ok());

@@ -21,8 +21,8 @@ using namespace railweave::nccl::abi;
 
 struct Request {
   std::byte* data;
-  std::uint64_t size;       // receives: of the message, once its length is in
-  std::uint64_t moved = 0;  // of the length word and the message together
+  std::uint64_t size;       // bytes of the message; receives: of the buffer
+  std::uint64_t moved = 0;  // bytes of the length word and the message together
   std::uint64_t length_word = 0;
   bool done = false;
   struct Comm* comm = nullptr;
@@ -172,7 +172,7 @@ ReturnCode get_properties(int, Properties* p) {
   return kSuccess;
 }
 
-// What is alike in both versions.
+// Returns a table with the members that are equal in both versions.
 template <class Table, class Properties>
 Table common_table() {
   Table t{};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs nccl-tests' programs whole, their ranks on this machine. Tables are compared with those in golden/, byte for
-byte but for what is measured: `--update` writes them anew."""
+"""Runs the programs of nccl-tests, with their ranks on this machine. Compares tables with those in golden/, byte for
+byte except for measured figures. `--update` writes golden/ anew."""
 
 import argparse
 import json
@@ -34,7 +34,8 @@ def run(words, **environment):
 
 
 def masked_figures(text, widths):
-    """Each number becomes as many `#` as it is wide; anything that is no number of that width stays, and so shows."""
+    """Replaces each number by as many `#` as it is wide. Anything that is no number of that width stays, and so shows
+    as a difference. Returns the new text and the rest of `text`."""
     made, at = "", 0
     for width in widths:
         field = text[at + 2:at + 2 + width]
@@ -164,7 +165,7 @@ class Programs(unittest.TestCase):
         done = run(["reduce_perf"], RANK="2", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("RANK 2", done.stderr)
-        done = run(["reduce_perf"], RANK="0")  # not a rank alone: its launcher forgot something
+        done = run(["reduce_perf"], RANK="0")  # the launcher forgot to set WORLD_SIZE
         self.assertEqual(done.returncode, 1)
         self.assertIn("WORLD_SIZE 0", done.stderr)
 
@@ -234,7 +235,7 @@ class Programs(unittest.TestCase):
         self.assertIn(b"\nprocess 1: killed by signal 9\n", rest)
 
     def test_a_size_beyond_memory_is_lowered(self):
-        """Real-hosts 6.7, as nccl-tests does. The first size is small, and the last is all that fits."""
+        """The largest size is lowered to what fits, as nccl-tests does. Only the first, small size then runs."""
         run_all = ("ulimit -v 1500000; "
                    f"exec {ARGS.bin / 'all_reduce_perf'} --local 2 -b 4M -e 4000G -f 1024 -n 1 -w 0 -c 0")
         done = subprocess.run(["sh", "-c", run_all], capture_output=True, text=True, timeout=60,
@@ -251,7 +252,7 @@ class Programs(unittest.TestCase):
         self.assertIn("TMPDIR", done.stderr)
 
     def test_too_few_descriptors_are_named_at_once(self):
-        # Whether the ranks get by with so few is another matter.
+        # The test does not require that the ranks succeed with so few.
         words = f"ulimit -n 16; exec {ARGS.bin / 'all_reduce_perf'} --local 2 -b 1M -e 1M -n 1 --patience 5"
         environment = {**clean_environment(), "NCCL_DEBUG": "WARN"}
         running = subprocess.Popen(["sh", "-c", words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -323,7 +324,7 @@ class Programs(unittest.TestCase):
                 self.assertNotEqual(line, "")
                 self.assertEqual(len(os.listdir(folder)), 1)
                 running.kill()
-                running.stdout.read()  # until every process has gone
+                running.stdout.read()  # ends when every process has ended
             self.assertEqual(os.listdir(folder), [])
 
 

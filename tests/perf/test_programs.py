@@ -18,7 +18,7 @@ QUICK = ["--duration", "0.3", "--warmup", "0.1"]
 
 
 def run(program, *options, local=True, environment=None):
-    """(exit status, the JSON document or None, stderr)"""
+    """Returns (exit status, the JSON document or None, stderr)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result.json"
         command = [str(ARGS.bin / program), *(["--local"] if local else []), "--json", str(path), *options]
@@ -30,7 +30,7 @@ def run(program, *options, local=True, environment=None):
 
 
 def full_device(folder):
-    """A disk that is full, as /dev/full is. One of our own where we could harm that."""
+    """Returns a device that is full, as /dev/full is: one of our own if the rights to make it could harm /dev/full."""
     path = Path(folder) / "full"
     try:
         os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 7))
@@ -249,11 +249,11 @@ class NetPerf(unittest.TestCase):
 
 
 class SeveralSenders(unittest.TestCase):
-    """Ranks 0 that one process receives from."""
+    """One process receives from several ranks 0."""
 
     def ended(self, ports, *more, senders=2):
-        """The exit status of the receiver and what it said; exit status and document of each sender.
-        The ports beyond `senders` have none."""
+        """Returns the receiver's completed process, and the exit statuses and JSON documents of the senders. The ports
+        beyond `senders` have no sender."""
         with tempfile.TemporaryDirectory() as folder:
             files = [Path(folder) / f"{port}.json" for port in ports[:senders]]
             command = [str(ARGS.bin / "net_perf"), "--plugin", str(ARGS.plugin), "--bytes", "4M", "--size", "64K",

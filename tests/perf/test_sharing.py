@@ -1,5 +1,5 @@
-"""What sharing_perf makes of what the receivers had: bins, who is active in them, spans, goodput, busy cores; its
-picture; and which processes incast_perf starts."""
+"""How sharing_perf evaluates the receivers' records (bins and their active senders, spans, goodput, busy cores), its
+picture, and the processes that incast_perf starts."""
 from __future__ import annotations
 
 import contextlib
@@ -31,8 +31,8 @@ class Bins(unittest.TestCase):
         return [(one.begin_s, one.shares) for one in sharing.bins(list(visits))]
 
     def test_the_first_full_bin_after_a_join_counts(self) -> None:
-        # The later one joins at 1.5: the bin from 1 on does not have it, the one from 1.5 on does,
-        # with what came right after the join.
+        # The late sender joins at 1.5. The bin from 1 on leaves it out. The bin from 1.5 on has it, with the bytes that
+        # came right after the join.
         late = Visit(Arrivals([1.5, 2.0, 4.0], [0, 300, 400]), 1.5, 4.0)
         found = self.found(_visit(0, 4), _visit(0, 4), late)
         self.assertEqual([(0, [100, 100]), (1, [100, 100]), (1.5, [100, 100, 325]), (2.5, [100, 100, 50])], found)
@@ -59,7 +59,7 @@ class Bins(unittest.TestCase):
 
 class Together(unittest.TestCase):
     def test_spans_in_which_all_send(self) -> None:
-        visits = [_visit(0, 10), _visit(1, 4), _visit(6, 9)]  # the second leaves, and comes back as the third
+        visits = [_visit(0, 10), _visit(1, 4), _visit(6, 9)]  # the third is the second, back again
         self.assertEqual([(1, 4), (6, 9)], sharing.together(visits, 2))
         self.assertEqual([], sharing.together(visits, 3))
 
@@ -67,7 +67,8 @@ class Together(unittest.TestCase):
         self.assertEqual([(0, 4)], sharing.together([_visit(0, 4), _visit(0, 4), _visit(1, 2)], 2))
 
     def test_goodput_is_of_the_spans_but_for_their_ends(self) -> None:
-        # 62.5e6 bytes each second are 0.5 Gb/s. The second has nothing after 3.5, which is the span's last half second.
+        # 62.5e6 bytes each second are 0.5 Gb/s. The second sender has no bytes after 3.5, in the span's last half
+        # second.
         visits = [_visit(0, 6, 62_500_000), Visit(Arrivals([1, 3.5, 4], [0, 156_250_000, 156_250_000]), 1, 4)]
         self.assertAlmostEqual(1.0, sharing.goodput_gbps(visits, sharing.together(visits, 2)))
         self.assertEqual(0.0, sharing.goodput_gbps(visits, []))
@@ -75,7 +76,7 @@ class Together(unittest.TestCase):
 
 
 class Messages(unittest.TestCase):
-    """Bytes that count only when a message is whole."""
+    """Programs that count the bytes of a message only when it is complete."""
 
     def test_a_message_came_since_the_one_before(self) -> None:
         found = sharing.evenly(Arrivals([0, 1, 2, 3, 4], [0, 0, 0, 0, 80]), 80)
@@ -100,7 +101,7 @@ class Messages(unittest.TestCase):
 
 
 class Course(unittest.TestCase):
-    """Of two senders; the second leaves and comes back."""
+    """The rates of two senders over time. The second one leaves and comes back."""
 
     def document(self) -> dict:
         visits = [{"sender": 0, "joined_s": 0.0, "left_s": 0.8, "bin_s": 0.1,
@@ -173,7 +174,7 @@ class CommandLine(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    """Of host 0, with the receivers."""
+    """The processes of host 0, which has the receivers."""
 
     kLab = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "4000", "RWLAB": "x",
             "RWLAB_PROGRAM": "lab", "RWLAB_NICS": "1", "RWLAB_ADDRESSES": "10.0.0.1;10.0.0.2,10.1.0.2;10.0.0.3"}
@@ -235,7 +236,7 @@ class Busy(unittest.TestCase):
         self.assertAlmostEqual(0.75, core_time.busy([(0.0, Cores(0, 0, 0)), (1.0, Cores(50, 25, 25))], [(0.0, 1.0)]))
 
     def test_only_what_is_within_the_spans(self) -> None:
-        # Ticks that are idle, of all until then.
+        # The idle ticks and all ticks until each second.
         ticks = ((0, 0), (100, 100), (140, 200), (140, 300), (240, 400))
         samples = [(float(second), Cores(together - idle, 0, idle)) for second, (idle, together) in enumerate(ticks)]
         self.assertAlmostEqual(0.8, core_time.busy(samples, [(1.0, 3.0)]))

@@ -1,4 +1,4 @@
-"""What step_perf makes of a recorded step, and of pairs. Pure."""
+"""How step_perf evaluates a recorded step, and pairs of measurements. Pure."""
 from __future__ import annotations
 
 import argparse
@@ -17,7 +17,7 @@ from bench.steps.pieces import Call, Recorded, as_overlapped, bytes_each_way, tr
 def _step(slower: float = 1.0) -> Recorded:
     """A root and two layers: forward 1, 2, 3 s; backward 6, 4, 2 s; optimizer 0.5 s."""
     gathers = [("all_gather_single", 10, 0.1), ("all_gather_single", 20, 1), ("all_gather_single", 30, 3),
-               ("all_gather_single", 20, 8)]  # the last is backward's
+               ("all_gather_single", 20, 8)]  # the last one is in backward
     reduces = [("reduce_scatter_single", 30, 12), ("reduce_scatter_single", 20, 16), ("reduce_scatter_single", 10, 18)]
     calls = sorted((Call(name, size, at * slower) for name, size, at in gathers + reduces), key=lambda call: call.at_s)
     return Recorded(calls, 6 * slower, 18.5 * slower)
@@ -49,7 +49,7 @@ class StepTest(unittest.TestCase):
         self.assertEqual([True, True, True], _kept(trace_of([step])))
 
     def test_of_units_of_one_size_the_earlier_are_kept(self) -> None:
-        # Backward begins with the last.
+        # Backward begins with the last unit.
         gathers = [Call("all_gather_single", 20, at) for at in (0, 1, 2, 7)]
         reduces = [Call("reduce_scatter_single", 20, at) for at in (8, 9, 10)]
         self.assertEqual([True, True, False], _kept(trace_of([Recorded(gathers + reduces, 6, 11)])))
@@ -89,7 +89,7 @@ class StepTest(unittest.TestCase):
         self.assertEqual({"median": 1.0, "low": None, "high": None}, paired_ratio([-1.0, 1.0, 2.0], [1.0] * 3))
 
     def test_the_interval_of_many_pairs_is_the_medians(self) -> None:
-        # As tables of the sign test have it: of 15 the fourth from either end, of 20 the sixth.
+        # By tables of the sign test: the fourth of 15 values from either end, the sixth of 20.
         for count, rank in ((6, 1), (15, 4), (20, 6)):
             found = paired_ratio([float(number) for number in range(count, 0, -1)], [1.0] * count)
             self.assertEqual((rank, count + 1 - rank), (found["low"], found["high"]))
@@ -102,7 +102,7 @@ class StepTest(unittest.TestCase):
     def test_a_pair_without_a_ratio_counts_as_beyond_either_end(self) -> None:
         upper, lower = [float(number) for number in range(1, 21)], [1.0] * 20
         found = paired_ratio([*upper, 1.0], [*lower, -0.2])
-        # The sixth of 21 from either end, the pair without a ratio one of them.
+        # The sixth of 21 from either end. The pair without a ratio counts at both ends.
         self.assertEqual((5.0, 16.0), (found["low"], found["high"]))
         self.assertEqual(10.5, found["median"])
         self.assertEqual({"down": 0.5, "up": 0.5}, strays([0.8, 1.25], 1))

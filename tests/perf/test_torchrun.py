@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real torchrun starts the collective programs. Skipped, saying why, where torch is not in .venv."""
+"""A real torchrun starts the collective programs. Skipped with a message if torch is not in .venv."""
 
 import argparse
 import os
@@ -23,7 +23,7 @@ def torchrun(*words):
 
 
 def free_port():
-    """One that is free two ports higher, too: torchrun's own store takes it, and there the ranks meet."""
+    """Returns a free port for torchrun's own store. The port two higher is free, too: there the ranks meet."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))

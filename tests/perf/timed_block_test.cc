@@ -13,7 +13,7 @@ TimedBlock block_of(Nanos warmup, Nanos duration) {
   return TimedBlock(BlockPlan{warmup, duration, milliseconds(50)}, std::move(*InterfaceSampler::open()));
 }
 
-// `bytes` a millisecond since the start of the clock.
+// Returns totals that grow by `bytes` each millisecond.
 Totals totals_at(Nanos t, std::uint64_t bytes) {
   Totals totals;
   totals.received_bytes = bytes * std::uint64_t(t / milliseconds(1));

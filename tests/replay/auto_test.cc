@@ -10,10 +10,9 @@ using perf::fsdp_replay::random_trace;
 using perf::fsdp_replay::replay_auto;
 using perf::fsdp_replay::ring_of;
 
-// The order on the wire does what a window could do: none is needed, and `window:2` costs some of them much. That auto
-// is no slower follows from how it is played: each candidate once, by the player that judges, and the best taken. So
-// this judges the candidates and choose_candidate() only; what learns of steps is tested in tests/collectives and in
-// the lab.
+// The order on the wire does what a window could do, so no step needs one, and `window:2` makes some steps much slower.
+// replay_auto() plays each candidate once and takes the best, so auto cannot be slower. So this test judges only the
+// candidates and choose_candidate(). Learning is tested in tests/collectives and in the lab.
 TEST(Auto, random_steps_take_1_percent_more_than_the_best_at_most) {
   const Parameters p = committed_parameters();
   int off_wins = 0;
@@ -33,15 +32,15 @@ TEST(Auto, random_steps_take_1_percent_more_than_the_best_at_most) {
   EXPECT_GT(off_wins, 0);
 }
 
-// In the order of issue; -1: none.
+// Returns the leads in the order of issue; -1: none.
 std::vector<std::int64_t> leads_of(const Outcome& outcome) {
   std::vector<std::int64_t> leads;
   for (const auto& lead : outcome.leads) leads.push_back(lead ? std::int64_t(*lead) : -1);
   return leads;
 }
 
-// Two layers: the thread runs ahead, so the first gather is due at once, the others when all four of 2 MB were issued.
-// A gradient's reduction is handed over before the last piece is due.
+// Two layers of 2 MB. The thread runs ahead: the first gather is due at once, the next two after all four gathers are
+// issued. The last gather is due after a gradient's reduction was handed over.
 TEST(Auto, leads__are_what_was_issued_until_a_piece_was_due) {
   const Parameters p = tiny_machine();
   const Outcome outcome = play(tiny_trace(2, milliseconds(3), milliseconds(5)),
@@ -49,7 +48,7 @@ TEST(Auto, leads__are_what_was_issued_until_a_piece_was_due) {
   EXPECT_EQ(leads_of(outcome), (std::vector<std::int64_t>{0, 4'000'000, 2'000'000, -1, 2'000'000, -1}));
 }
 
-// What the scheduler counts nowhere is in no lead, and has none.
+// Operations that the scheduler does not count have no lead, and are part of none.
 TEST(Auto, leads__count_what_the_scheduler_does) {
   const Parameters p = tiny_machine();
   Trace trace = tiny_trace(3, milliseconds(3), milliseconds(5));

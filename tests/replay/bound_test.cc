@@ -22,7 +22,7 @@ TEST(Bound, communication_in_front__is_the_wire) {
   EXPECT_EQ(bound_of(tiny_trace(2, milliseconds(0), milliseconds(0)), ring_of(p, 2)), milliseconds(6));
 }
 
-// And three gathers where the first unit keeps its parameters for backward; played, it gathers as often.
+// Three gathers are enough if the first unit keeps its parameters for backward. A played step gathers as often.
 TEST(Bound, a_unit_that_is_kept__is_gathered_once) {
   const Parameters p = tiny_machine();
   Trace trace = tiny_trace(2, milliseconds(0), milliseconds(0));
@@ -32,7 +32,7 @@ TEST(Bound, a_unit_that_is_kept__is_gathered_once) {
   EXPECT_EQ(play(trace, setting, p).step, milliseconds(5));
 }
 
-// Two operations of 8 TB, half of which moves, take 4000 s each at 1 GB/s; Rate::time_for says an hour.
+// Two operations of 8 TB, half of which moves, take 4000 s each at 1 GB/s. Rate::time_for() returns one hour at most.
 TEST(Bound, operations_of_hours__are_as_long_as_they_are) {
   Trace trace = tiny_trace(1, milliseconds(0), milliseconds(0));
   trace.layers[0].gather_bytes = trace.layers[0].reduce_bytes = 8'000'000'000'000;
@@ -55,7 +55,7 @@ TEST(Bound, a_step_of_years__is_refused) {
             "compute its bound");
 }
 
-// Each of its milliseconds in which something is held would be played.
+// A replay would play each millisecond in which something is held.
 TEST(Bound, a_step_of_days__is_computed_but_not_played) {
   Parameters p = tiny_machine();
   p.wire = Rate{30};
@@ -65,7 +65,7 @@ TEST(Bound, a_step_of_days__is_computed_but_not_played) {
             Code::invalid_argument);
 }
 
-// 10 * 5 * 10,000 of 3600 s are no Nanos.
+// The thread alone takes 3 hours for each of five acts, times 100,000 layers.
 TEST(Bound, a_thread_of_years__is_refused) {
   Parameters p = tiny_machine();
   p.launch = p.wake = p.synchronize = std::chrono::hours(1);
@@ -81,7 +81,7 @@ TEST(Bound, the_optimizer__comes_last) {
   EXPECT_EQ(bound_of(trace, ring_of(p, 2)), milliseconds(1 + 1 + 1 + 1 + 7));
 }
 
-// Each of 4 hosts moves three quarters, and latency is not counted.
+// Each of four hosts moves three quarters of the bytes. The bound does not count latency.
 TEST(Bound, hosts__move_what_is_not_their_own) {
   Parameters p = tiny_machine();
   p.host_step_latency = milliseconds(9);

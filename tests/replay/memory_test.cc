@@ -1,4 +1,4 @@
-// What limiters bound, and what it costs where nothing does.
+// The memory of steps with limiters, and the cost of running out of memory without one.
 #include "fsdp_replay/limiter.h"
 #include "tiny.h"
 
@@ -12,8 +12,8 @@ Setting with_limiter(const Parameters& p, LimiterKind limiter) {
   return {ring_of(p, 2), Mode::fluid, {.operations = 1}, limiter, true};
 }
 
-// The thread issues everything at once: four layers' parameters forward, and backward's while those wait; then
-// gradients.
+// The thread issues everything at once: four layers' parameters for forward, and those for backward while the former
+// wait; then gradients.
 TEST(Memory, no_limiter__holds_what_the_thread_ran_ahead) {
   const Parameters p = tiny_machine();
   const Trace trace = tiny_trace(4, milliseconds(3), milliseconds(3));
@@ -28,10 +28,10 @@ TEST(Memory, a_sliding_window__holds_two_gathers_and_their_gradients) {
   EXPECT_EQ(outcome.failed_allocations, 0);
 }
 
-// Forward, in blocks: gathers 0-1 and 1-2, computing 1-4 and 4-7; gathers 7-8 and 8-9, computing 8-11 and 11-14;
-// backward is communication only, in blocks of two: gather 14-15, reduction, gather, reduction to 18; and to 22. A
-// sliding window gathers the third at 4-5 and the fourth at 7-8, so that computing goes on to 13; backward to 20 (its
-// first gather took 10-11).
+// Times in ms. Forward in blocks: gathers at 0-1 and 1-2, computing at 1-4 and 4-7; gathers at 7-8 and 8-9, computing
+// at 8-11 and 11-14. Backward only communicates, in blocks of two: gather 14-15, reduction, gather, reduction to 18,
+// and as much again to 22. A sliding window gathers the third layer at 4-5 and the fourth at 7-8, so that computing
+// goes on to 13, and backward to 20 (its first gather was at 10-11).
 TEST(Memory, block_and_flush__leaves_a_bubble_in_each_block) {
   const Parameters p = tiny_machine();
   const Trace trace = tiny_trace(4, milliseconds(3), milliseconds(0));
@@ -41,10 +41,11 @@ TEST(Memory, block_and_flush__leaves_a_bubble_in_each_block) {
   EXPECT_EQ(slides.step, milliseconds(20));
 }
 
-// Room for three layers. The fourth gather waits for all that was launched, to 10 ms, and 5 for the synchronisation:
-// 15-16, computing to 19, and its gradient is reduced 19-20. The next gather did not fit beside these three: to 25.
-// Then there is room for two gathers and a gradient: 25-26, a reduction, the next gather 27-28, to 33; a reduction, the
-// last gather 34-35, the last reduction 35-36.
+// Times in ms; there is room for three layers. The fourth gather waits until all that was launched has ended, at 10,
+// and 5 for the synchronisation: it takes 15-16, computing goes on to 19, and the gradient is reduced at 19-20. The
+// next gather does not fit beside these three, and waits to 25. Then there is room for two gathers and a gradient:
+// gather 25-26, a reduction, and the next gather at 27-28. The last gather does not fit, and waits to 33: a reduction,
+// the last gather at 34-35, the last reduction at 35-36.
 TEST(Memory, a_failed_allocation_waits_and_costs_a_synchronisation) {
   Parameters p = tiny_machine();
   p.memory_bytes = 7'000'000;
@@ -74,7 +75,7 @@ TEST(Memory, a_layer_that_never_fits__is_an_error_that_says_so) {
 TEST(Limiter, sliding__waits_only_for_what_was_launched) {
   Limiter limiter(LimiterKind::sliding, 2, 10);
   limiter.issued(8);
-  EXPECT_FALSE(limiter.must_wait(8));  // nothing that could be waited for
+  EXPECT_FALSE(limiter.must_wait(8));  // nothing is launched to wait for
   limiter.launched();
   EXPECT_TRUE(limiter.must_wait(8));
   EXPECT_FALSE(limiter.must_wait(2));

@@ -15,11 +15,11 @@ namespace {
 
 using nlohmann::json;
 
-// What is said of the committed file with one value changed; "" if it is taken. Without the path.
+// Returns why the committed file is refused with one value changed, without the path; "" if it is accepted.
 std::string refusal(const char* where, const json& value) {
   json document = json::parse(std::ifstream(RAILWEAVE_REPLAY_PARAMETERS));
   document[json::json_pointer(where)] = value;
-  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();  // several may run at once
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();  // tests may run at once
   const std::string path = testing::TempDir() + "fsdp_replay_" + test + ".json";
   std::ofstream(path) << document;
   const auto parameters = read_parameters(path);

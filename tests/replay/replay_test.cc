@@ -23,7 +23,7 @@ class Modes : public testing::TestWithParam<Mode> {
 INSTANTIATE_TEST_SUITE_P(, Modes, testing::Values(Mode::segments, Mode::fluid),
                          [](const auto& one) { return std::string(name_of(one.param)); });
 
-// As bound_test.cc has it: one operation at a time, the most urgent first, is the best there is.
+// The first step of bound_test.cc: one operation at a time, the most urgent first, is the best order.
 TEST_P(Modes, one_at_a_time__reaches_the_bound) {
   const Parameters p = tiny_machine();
   const Trace trace = tiny_trace(2, milliseconds(3), milliseconds(5));
@@ -40,14 +40,14 @@ TEST_P(Modes, latency__is_of_each_step) {
   EXPECT_NEAR(double(outcome.step.count()), 3 * 2.25e6, 10);  // fluid rates are rounded to nanoseconds
 }
 
-// Nor does an operation that moves nothing end without it, or beside another on its channel.
+// An operation that moves nothing takes the latency of its steps, too, and waits for the one before on its channel.
 TEST_P(Modes, latency__is_of_steps_that_move_nothing) {
   Parameters p = tiny_machine();
   p.host_step_latency = std::chrono::microseconds(250);
   p.channels_per_class = 1;
   Trace trace = tiny_trace(1, milliseconds(0), milliseconds(0));
   trace.layers[0].gather_bytes = trace.layers[0].reduce_bytes = 0;
-  EXPECT_NEAR(double(play(trace, setting(p, 4), p).step.count()), 3 * 0.75e6, 100);  // fluid moves a byte in each
+  EXPECT_NEAR(double(play(trace, setting(p, 4), p).step.count()), 3 * 0.75e6, 100);  // fluid moves a byte in each step
 }
 
 // Two gathers at once take 0.5 MB steps in turn: while one waits for latency, the other has the wire.
@@ -67,11 +67,11 @@ TEST_P(Modes, an_urgent_gather__overtakes_a_reduction) {
   Trace trace = tiny_trace(2, milliseconds(0), milliseconds(1));
   trace.layers[1].reduce_bytes = 40'000'000;  // 20 ms
   Setting off = setting(p, 2, 0);
-  off.limiter = LimiterKind::block_and_flush;  // so that the last gather comes after the reduction has begun
+  off.limiter = LimiterKind::block_and_flush;  // so that the last gather is issued after the reduction began
   p.limiter_gathers = 1;
   const Outcome outcome = play(trace, off, p);
-  // Gathers 0-1 and 1-2; 2-3, computing to 4; then the reduction, which the last gather interrupts at 4, computing to
-  // 6.
+  // In ms: gathers at 0-1 and 1-2, and at 2-3, with computing to 4. Then the reduction, which the last gather
+  // interrupts at 4, with computing to 6.
   EXPECT_GE(outcome.step, milliseconds(26));
   EXPECT_LE(outcome.step, milliseconds(27));
 }
@@ -98,7 +98,7 @@ TEST_P(Modes, windows__are_never_exceeded) {
   Setting bytes = setting(p, 4);
   bytes.window = {.bytes = 5'000'000};
   EXPECT_EQ(play(trace, bytes, p).live_most.bytes, 4'000'000u);
-  bytes.window = {.bytes = 1'000'000};  // one larger than the window is live alone
+  bytes.window = {.bytes = 1'000'000};  // an operation larger than the window is live alone
   EXPECT_EQ(play(trace, bytes, p).live_most.bytes, 2'000'000u);
 }
 
@@ -106,7 +106,7 @@ TEST_P(Modes, every_trace__ends) {
   Parameters p = committed_parameters();
   Trace trace = tiny_trace(5, milliseconds(1), milliseconds(2));
   trace.layers[1].gather_bytes = 0;                                   // nothing to move
-  trace.layers[2].gather_bytes = trace.layers[2].reduce_bytes = 100;  // not a byte for each
+  trace.layers[2].gather_bytes = trace.layers[2].reduce_bytes = 100;  // less than a byte for each of 128 ranks
   trace.layers[3].forward = Nanos(0);
   for (const bool kept : {false, true})
     for (const int hosts : {1, 2, 3, 16})
@@ -122,7 +122,7 @@ TEST_P(Modes, every_trace__ends) {
             }
 }
 
-// The last unit's backward is first and gathers nothing: nobody waits for it to be freed.
+// Backward begins with the last unit, which gathers nothing: no limiter waits until it is freed.
 TEST_P(Modes, a_kept_last_unit__leaves_limiters_nothing_to_wait_for) {
   Parameters p = tiny_machine();
   Trace trace = tiny_trace(4, milliseconds(1), milliseconds(2));
@@ -149,7 +149,8 @@ double fluid_of_segments(const Trace& trace, Setting setting, const Parameters& 
   return double(play(trace, setting, p).step.count()) / segments;
 }
 
-// The promise of docs/guide/replay.md, for computing and for communication in front, and for every policy.
+// docs/guide/replay.md promises this for 7B's units: here for steps bound by computing and by communication, under
+// every policy.
 TEST(Agreement, segments_and_fluid__within_2_percent_at_8_and_16_hosts) {
   Parameters p = committed_parameters();
   p.segment_bytes = MiB;  // fewer events
@@ -168,13 +169,14 @@ TEST(Agreement, segments_and_fluid__within_2_percent_at_8_and_16_hosts) {
     }
 }
 
-// As docs/guide/replay.md has it of 200: most within 2 %, and those that are not (of 4 to 157) within 7 %.
+// Steps made by chance, as the 200 of docs/guide/replay.md: most agree within 2 %, the others (seeds 4 to 157) within 7
+// %.
 TEST(Agreement, segments_and_fluid__of_steps_made_by_chance) {
   const Parameters p = committed_parameters();
   std::map<std::uint64_t, double> tolerances{{4, 0.07},  {16, 0.07},  {49, 0.07}, {53, 0.07},
                                              {70, 0.07}, {113, 0.07}, {157, 0.07}};
   for (std::uint64_t seed = 20; seed < 35; ++seed) tolerances[seed] = 0.02;
-  // much smaller ones beside large ones
+  // steps with much smaller operations beside large ones
   for (const std::uint64_t seed : {80u, 95u, 110u, 159u, 162u, 192u}) tolerances[seed] = 0.02;
   for (const auto& [seed, tolerance] : tolerances)
     for (const int hosts : {8, 16})

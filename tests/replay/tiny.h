@@ -19,7 +19,7 @@ using perf::fsdp_replay::Setting;
 using perf::fsdp_replay::Trace;
 using std::chrono::milliseconds;
 
-// Nothing takes time but computing and the wire: 1 GB/s, so that 2 MB of two hosts take 1 ms.
+// A machine on which only computing and the wire take time. The wire has 1 GB/s, so 2 MB of two hosts take 1 ms.
 inline Parameters tiny_machine() {
   Parameters p;
   p.memory_bytes = 1'000'000'000;

@@ -95,7 +95,7 @@ TEST(Parameters, a_made_trace_beyond_all_memory__is_refused) {
             "7B: found 1e+21 bytes of state and activations of a device, at batch 1000000, expected 1.13e+15 or less");
 }
 
-// 2 bytes a parameter; the sums are those of the models' names.
+// A parameter has 2 bytes. The models' names give the sums.
 TEST(Parameters, models__are_as_large_as_they_are_called) {
   const Parameters p = committed_parameters();
   for (const auto& [name, billions] :
@@ -106,14 +106,14 @@ TEST(Parameters, models__are_as_large_as_they_are_called) {
   }
 }
 
-// 6 FLOPs a parameter and token, and 12 a position and width: 3760 tokens/s is where flops come from.
+// 6 FLOPs per parameter and token, and 12 per position and width. The model's flops come from 3760 measured tokens/s.
 TEST(Parameters, a_made_trace__computes_as_long_as_it_was_seen_to) {
   const Parameters p = committed_parameters();
   const Trace trace = made("7B", 2, 16, p);
   EXPECT_NEAR(2 * 4096 / (double(trace.computing().count()) / 1e9), 3760, 100);
 }
 
-// On a wire of a byte a second 10^13 parameters are no time in Nanos.
+// On a wire of one byte per second, 10^13 parameters take longer than Nanos can hold.
 TEST(Published, a_wire_that_is_too_slow__is_refused) {
   Parameters p = committed_parameters();
   p.wire = Rate{1};
@@ -122,7 +122,7 @@ TEST(Published, a_wire_that_is_too_slow__is_refused) {
   EXPECT_EQ(compare_published(p).status().code(), Code::invalid_argument);
 }
 
-// docs/guide/replay.md has them.
+// docs/guide/replay.md lists these values.
 TEST(Published, every_case__comes_out_as_documented) {
   const Parameters p = committed_parameters();
   auto all = compare_published(p);

@@ -1,4 +1,4 @@
-"""Work in a thread beside other work."""
+"""Runs work in a thread beside other work."""
 
 import threading
 

@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -16,6 +15,7 @@ from .builds import Ahead, build
 from .count import Count
 from .ctest import forgotten, notes_of, run_suite, skip_reasons
 from .processes import ROOT
+from .sources import git
 from .suites import SUITES
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
@@ -24,9 +24,9 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM)
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="tests/run", description=__doc__)
     parser.add_argument("suites", nargs="*", metavar="SUITE",
-                        help="the suites to run; where none is named those that are not marked in --list")
-    parser.add_argument("--record", metavar="FILE", type=Path, help="write down what ran, where and how it ended")
-    parser.add_argument("--list", action="store_true", help="say what suites there are, and run none")
+                        help="suites to run (default: all that --list does not mark)")
+    parser.add_argument("--record", metavar="FILE", type=Path, help="write what ran, where, and the outcomes")
+    parser.add_argument("--list", action="store_true", help="list the suites and run none")
     args = parser.parse_args(argv)
     names = [suite.name for suite in SUITES]
     for name in args.suites:
@@ -37,8 +37,7 @@ def arguments(argv):
 
 def commit_here():
     """Returns the commit that is built and tested. Call before a run: another commit may be made meanwhile."""
-    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True,
-                          text=True).stdout.strip()
+    return (git(ROOT, "rev-parse", "--short", "HEAD") or "unknown").strip()
 
 
 def record(path, commit, lines, total):
@@ -76,9 +75,9 @@ def main(argv):
             record(args.record, commit, [*lines, f"ended early, {ran} of {len(chosen)} suites"], total)
         report(total, f"ended early, {ran} of {len(chosen)}", began)
         raise ended
-    if not args.suites and not built["release"]:
-        for name in forgotten("release"):
-            total.fail(f"{name}: no suite of tests/run runs it; give it a label that one does")
+    for preset in (preset for preset, problem in built.items() if not args.suites and not problem):
+        for name in forgotten(preset):
+            total.fail(f"{name} of {preset}: no suite of tests/run runs it; give it a label that one does")
     total.judge_again()
     if args.record:
         record(args.record, commit, lines, total)
@@ -101,7 +100,7 @@ def run_all(chosen, presets, logs, total, lines, built):
                  else contextlib.nullcontext())
         try:
             with Beside(partial(run_each, along, built, logs, results)), ahead:
-                results.append(tell(run_one(suite, built[suite.preset], logs)))
+                results.append(print_result(run_one(suite, built[suite.preset], logs)))
         finally:
             for count, said in results:
                 total.add(count)
@@ -122,7 +121,7 @@ def run_each(suites, built, logs, results, interrupted):
         result = run_one(suite, built[suite.preset], logs, behind=True)
         if interrupted.is_set():
             return
-        results.append(tell(result))
+        results.append(print_result(result))
 
 
 def run_one(suite, problem, logs, behind=False):
@@ -142,7 +141,7 @@ def run_one(suite, problem, logs, behind=False):
     return count, said
 
 
-def tell(result):
+def print_result(result):
     print("\n".join(result[1]), flush=True)
     return result
 

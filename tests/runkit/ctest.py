@@ -23,7 +23,7 @@ STARTED = re.compile(r"^\s*Start\s+\d+: (.+?)(?:  # .*)?$")
 RESULT = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.+?)(?:  # .*?)? \.{3,}\s*"
                     r"(?:\*\*\*)?(Passed|Skipped|\S.*?)\s+[\d.]+ sec")
 KILLED = "Subprocess killed"
-SKIP_REASON = re.compile(r": Skipped\n(.+)|^skipped: (.+)", re.M)  # as printed by GoogleTest, and by our Python tests
+SKIP_REASON = re.compile(r": Skipped\n(.+)|^skipped: (.+)", re.M)  # printed by GoogleTest and by our Python tests
 
 
 def run_suite(suite, logs, behind=False):
@@ -51,7 +51,7 @@ def run_suite(suite, logs, behind=False):
             count.passed += 1
         elif outcome in ("Skipped", "Not Run (Disabled)"):
             count.skipped += 1
-        elif KILLED in outcome:  # perhaps by the suite's limit, which is no verdict on this test
+        elif KILLED in outcome:  # the suite's time limit may have killed the test, which says nothing about the test
             killed.append(test)
         else:
             progress.clear()
@@ -60,17 +60,15 @@ def run_suite(suite, logs, behind=False):
             failing = True
         progress.show(f"{suite.name}: {seen} of {expected}, {test}")
 
-    command = [*ctest(suite), "-L", suite.labels, "-j", str(suite.jobs), "--timeout", str(suite.limit_s),
-               "--output-on-failure", *(["-E", suite.leave] if suite.leave else [])]
-    if suite.preset == "tsan":
-        command = no_randomization() + command
+    command = [*ctest(suite.preset, suite.folder), "-L", suite.labels, "-j", str(suite.jobs),
+               "--timeout", str(suite.limit_s), "--output-on-failure", *(["-E", suite.leave] if suite.leave else [])]
     if behind:
         command = STAND_BACK + command
     status = run_lines(command, suite.limit_s, log, on_line, {**os.environ, **ENVIRONMENT, "TESTS_NOTES": str(notes)})
     progress.clear()
     if status is None:
         count.fail(f"{suite.name}: stopped after {suite.limit_s} s, its limit, "
-                   f"with {seen - len(killed)} of {expected or '?'} tests done; no verdict on what was at work: "
+                   f"with {seen - len(killed)} of {expected or '?'} tests done; these were running: "
                    f"{', '.join([*killed, *running]) or 'nothing'}")
         return count
     for test in killed:
@@ -84,8 +82,10 @@ def run_suite(suite, logs, behind=False):
     return count
 
 
-def ctest(suite):
-    return ["ctest", "--test-dir", str(ROOT / "build" / suite.preset / suite.folder)]
+def ctest(preset, folder=""):
+    """Returns the beginning of a command that runs or lists tests of the preset's build."""
+    wrapper = no_randomization() if preset == "tsan" else []
+    return [*wrapper, "ctest", "--test-dir", str(ROOT / "build" / preset / folder)]
 
 
 def run_again(suite, logs, count):
@@ -94,7 +94,8 @@ def run_again(suite, logs, count):
     failed = count.failed_tests(suite.name)
     for test in sorted(failed & timing_tests(suite)) if failed else ():
         log = logs / f"{suite.name}-again-{test}.log"
-        command = [*ctest(suite), "-R", f"^{re.escape(test)}$", "--timeout", str(suite.limit_s), "--output-on-failure"]
+        command = [*ctest(suite.preset, suite.folder), "-R", f"^{re.escape(test)}$", "--timeout", str(suite.limit_s),
+                   "--output-on-failure"]
         if run_lines(command, suite.limit_s, log, lambda _: None, {**os.environ, **ENVIRONMENT}) == 0:
             count.passed_again(suite.name, test)
             print(f"passed again {suite.name}: {test}", flush=True)
@@ -117,7 +118,7 @@ def no_randomization():
 
 
 def forgotten(preset):
-    """Yields the names of the preset's tests that no suite runs."""
+    """Yields the names of the preset's tests that have no label of any suite."""
     wanted = [re.compile(suite.labels) for suite in SUITES if suite.labels]
     for test in listed(preset):
         if not any(pattern.search(label) for pattern in wanted for label in labels_of(test)):
@@ -125,8 +126,9 @@ def forgotten(preset):
 
 
 def listed(preset):
-    command = ["ctest", "--test-dir", ROOT / "build" / preset, "--show-only=json-v1"]
-    return json.loads(subprocess.run(command, capture_output=True).stdout)["tests"]
+    """Returns ctest's description of each test of the preset. Programs that were not built have none."""
+    shown = subprocess.run([*ctest(preset), "--show-only=json-v1"], capture_output=True)
+    return [test for test in json.loads(shown.stdout)["tests"] if not test["name"].endswith("_NOT_BUILT")]
 
 
 def labels_of(test):

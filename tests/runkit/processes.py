@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LEADERS = set()  # of the sessions that run_lines() runs
+LEADERS = set()  # pids of the session leaders that run_lines() runs
 # Prefix of a command that lets all other work go first. Without it, the command's own session would get an equal share
 # of the processors (autogroups).
 STAND_BACK = ["sh", "-c", '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec chrt --idle 0 "$@"', "sh"]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Work beside other work is waited for, ended with it, and reports its failure. Tests of label timing run again."""
+"""Beside waits for its work, ends the work after an exception, and raises the work's exception. Failed tests with the
+label timing run again."""
 import contextlib
 import io
 import sys
@@ -15,7 +16,7 @@ from runkit import ctest, processes  # noqa: E402
 from runkit.beside import Beside  # noqa: E402
 from runkit.suites import Suite  # noqa: E402
 
-# Tests of a build that runs only these: `good` passes, `late` fails the first time, `broken` always fails.
+# A build's only tests, as ctest lists them: `good` passes, `late` fails the first time, `broken` always fails.
 CTEST_FILE = """
 add_test(good true)
 add_test(late sh -c "test -e {folder}/ran || {{ touch {folder}/ran; exit 1; }}")
@@ -34,12 +35,12 @@ class BesideTest(unittest.TestCase):
     def run_command(self, *command):
         return processes.run_lines(command, 60, self.log, self.seen.append)
 
-    def test_it_is_waited_for(self):
+    def test_the_end_of_the_block_waits_for_the_work(self):
         with Beside(lambda interrupted: self.seen.append(self.run_command("sh", "-c", "sleep 0.3; echo done"))):
             pass
         self.assertEqual(["done", 0], self.seen)
 
-    def test_an_exception_ends_it_and_all_that_it_began(self):
+    def test_an_exception_ends_the_work_and_its_processes(self):
         began = time.monotonic()
 
         def run(interrupted):
@@ -54,14 +55,14 @@ class BesideTest(unittest.TestCase):
         self.assertEqual(set(), processes.LEADERS)
         self.assertLess(time.monotonic() - began, 40)
 
-    def test_its_failure_is_told(self):
+    def test_the_block_raises_an_exception_of_the_work(self):
         def run(interrupted):
             raise ValueError("what went wrong")
 
         with self.assertRaisesRegex(ValueError, "what went wrong"), Beside(run):
             pass
 
-    def test_who_stands_back_still_runs(self):
+    def test_a_command_behind_stand_back_runs_at_idle_priority(self):
         self.assertEqual(0, self.run_command(*processes.STAND_BACK, "chrt", "-p", "0"))
         self.assertIn("SCHED_IDLE", self.seen[0])
 
@@ -84,13 +85,13 @@ class AgainTest(unittest.TestCase):
         self.assertEqual(["some: late"], count.again)
         self.assertIn("some: broken", count.failures[0])
 
-    def test_other_tests_and_other_suites_do_not(self):
+    def test_other_tests_and_tests_of_other_suites_run_once(self):
         for label, again in (("other", True), ("timing", False)):
             (self.folder / "ran").unlink(missing_ok=True)
             count = self.run_tests(label, again)
             self.assertEqual(("1 passed, 2 failed, 0 skipped", []), (str(count), count.again))
 
-    def test_three_are_a_failure(self):
+    def test_three_tests_that_ran_again_are_a_failure(self):
         count = ctest.Count(passed=3, again=["a", "b", "c"])
         count.judge_again()
         self.assertEqual(1, count.failed)

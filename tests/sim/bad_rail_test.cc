@@ -1,4 +1,4 @@
-// A rail that takes connections and loses what follows, beside rails that are well.
+// A rail that accepts connections and loses the data that follows, beside rails that work.
 #include <gtest/gtest.h>
 
 #include "tests/sim/world.h"
@@ -31,7 +31,7 @@ class BadRailWorld : public World {
     for (int i = 0; i < kFlows; ++i) make_flow();
   }
 
-  // All flows have something to say. How many lanes were dialled meanwhile.
+  // Posts on all flows for `time`. Returns how many lanes were dialled meanwhile.
   int live(Nanos time) {
     const int before = couples_[0].keeping->lanes_dialled();
     for (const TimePoint end = net_.now() + time; net_.now() < end && failure_.empty();) {
@@ -41,7 +41,7 @@ class BadRailWorld : public World {
     return couples_[0].keeping->lanes_dialled() - before;
   }
   void let_data_be_lost(bool lost) { hosts_[1].rails[1].link->lose_data(lost); }
-  // Lanes of the far host's rail 1, as the near one sees it; of any that is no pair's own.
+  // The near host's open lanes to rail 1 of the far host, and those between rails of different index.
   std::size_t lanes_of_it() const {
     return count([](const SessionEnd::OpenLane& lane) { return lane.rails.remote == 1; });
   }

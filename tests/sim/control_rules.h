@@ -1,6 +1,5 @@
-// Control never waits for one lane (decision D8): what one end states is heard by the other within a bound, whichever
-// lane took the statement first. Keeps books of its own, from the frames alone: OPEN, OPENED, GRANT and ACK, one
-// direction of one session.
+// ControlRules checks one direction of a session: the other end receives each OPEN, OPENED, GRANT and ACK within a
+// bound, whichever lane took the frame first (decision D8). The class keeps its own records, from the frames alone.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +17,18 @@ namespace railweave::sim {
 
 class ControlRules {
  public:
-  // A lane took the frame, at the end that speaks.
+  // A lane of the sending end took the frame.
   void stated(const protocol::FrameHeader& frame, TimePoint now);
-  // At the other end.
+  // The other end consumed the frame.
   void heard(const protocol::FrameHeader& frame);
-  // Empty, or which statement was not heard for `most`.
+  // Describes the oldest statement that the other end has not received within `most`; empty: none.
   std::string overdue(TimePoint now, Nanos most);
 
  private:
   struct Told {
     bool opened = false, over = false;
-    std::uint64_t acked = 0;          // every message below
-    std::set<std::uint64_t> granted;  // messages from acked on
+    std::uint64_t acked = 0;          // the messages below this one are acknowledged
+    std::set<std::uint64_t> granted;  // granted messages from acked on
   };
   struct Statement {
     TimePoint since;
@@ -39,7 +38,7 @@ class ControlRules {
   bool is_heard(const protocol::FrameHeader& frame);
 
   std::map<std::pair<protocol::StreamId, bool>, Told> reported_;
-  std::deque<Statement> waiting_;  // oldest first; some may be heard already
+  std::deque<Statement> waiting_;  // oldest first; the other end may have received some
 };
 
 }  // namespace railweave::sim

@@ -1,3 +1,4 @@
+// A day of 64 hosts with faults of every kind: nothing is lost, and nothing piles up (docs/internals/simulator.md).
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -21,10 +22,10 @@ using Clock = std::chrono::steady_clock;
 constexpr double kSegmentsPerSecond = 30;  // of every host
 constexpr double kFaultsOfEachPerHour = 1000. / 24;
 constexpr double kGrowthMost = 1.02;       // of memory, from the second quarter to the last
-constexpr double kJudgedHours = 4;         // shorter days are too short for that
-constexpr unsigned kStepSecondsMax = 120;  // of real time, for one second of the world's
-constexpr int kMemoryEvery = 5;            // seconds, at memory
-constexpr int kTrimEvery = 12;             // of these looks, at what is resident
+constexpr double kJudgedHours = 4;         // shorter days are too short to judge growth
+constexpr unsigned kStepSecondsMax = 120;  // of real time, for one virtual second
+constexpr int kMemoryEvery = 5;            // virtual seconds, from one poll of memory to the next
+constexpr int kTrimEvery = 12;             // of these polls, from one of resident memory to the next
 constexpr double kTellEverySeconds = 30;
 
 std::string text(const char* format, auto... args) {
@@ -39,7 +40,7 @@ std::size_t resident_bytes() {
   return resident * std::size_t(sysconf(_SC_PAGESIZE));
 }
 
-// What is allocated, and what the process has of the machine: the most in each quarter.
+// The most bytes that were allocated, and that were resident, in each quarter of the day.
 struct Memory {
   std::array<std::size_t, 4> live{}, resident{};
   int looks = 0;
@@ -48,7 +49,7 @@ struct Memory {
     const struct mallinfo2 info = mallinfo2();
     live[q] = std::max(live[q], info.uordblks + info.hblkhd);
     if (++looks % kTrimEvery != 0) return;
-    malloc_trim(0);  // what the allocator keeps for itself says nothing of us
+    malloc_trim(0);  // memory that the allocator keeps is no leak
     resident[q] = std::max(resident[q], resident_bytes());
   }
 };

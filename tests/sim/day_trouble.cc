@@ -1,4 +1,4 @@
-// What befalls the hosts of a day.
+// Faults of the hosts of a day.
 #include <algorithm>
 
 #include "tests/sim/day_world.h"
@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double kMoreFaults = 1.04;  // than are asked for: there are pauses
-constexpr Nanos kAgain = 200ms;       // where it found nobody
+constexpr double kMoreFaults = 1.04;  // than the plan asks for, as faults pause at times
+constexpr Nanos kAgain = 200ms;       // after a fault found no target
 constexpr Nanos kDownMost = 10s;
 constexpr std::ptrdiff_t kHostsDownMost = 8;
 
@@ -24,7 +24,7 @@ const char* name_of(Fault fault) {
   return kNames[std::size_t(fault)];
 }
 
-// The next of its kind.
+// Schedules the next fault of this kind, and the one after that.
 void DayWorld::trouble_comes(Fault fault) {
   const Nanos mean =
       Nanos(std::int64_t(double(plan_.length.count()) / (kMoreFaults * double(plan_.faults_of_each) + 1)));
@@ -95,7 +95,7 @@ bool DayWorld::end_a_host(Host::Fate fate) {
   if (!host.lives() || std::ranges::count_if(hosts_, [](const Host& h) { return !h.lives(); }) >= kHostsDownMost)
     return false;
   const std::size_t i = number_of(host);
-  // With sessions to lose.
+  // The host must have both sessions to lose.
   if (couples_[i].dead || couples_[(i + hosts_.size() - 1) % hosts_.size()].dead) return false;
   down_until_[i] = net_.now() + up_to(kDownMost);
   end_host(host, fate);

@@ -8,14 +8,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kDayHosts = 64;
-constexpr double kMore = 1.1;          // than is asked for: some of the time hosts are down
+constexpr double kMore = 1.1;          // than the plan asks for, as hosts are down at times
 constexpr Nanos kSilenceMost = 900ms;  // between two bursts of a line
 constexpr double kOwedMost = 500;
 constexpr Nanos kKeepEvery = 200ms;
-// flows, and sessions, that are over: nothing of them is under way any more
+// flows and sessions that are over: by then none of their frames is under way
 constexpr Nanos kRememberedFor = 5s;
 constexpr Nanos kSparedFor = 1h, kSparedLeast = 5min;
-constexpr Nanos kCalm = 90s;  // until lanes of rails that ailed rest no longer, by the slowest clock
+constexpr Nanos kCalm = 90s;  // longer than any backoff after faults, by the slowest clock
 constexpr std::size_t kFlowsMost = 40 * kDayHosts;
 
 }  // namespace
@@ -66,7 +66,7 @@ std::string DayWorld::run_day(const std::function<void()>& every_second) {
   return verdict();
 }
 
-// The other rail is left alone from now on, once all are well.
+// Begins a calm without faults of rails, in the middle of which `rail` becomes the spared one.
 void DayWorld::spare(int rail) {
   say("calm: rail " + std::to_string(rail) + " is spared from now on");
   rails_back_off_until_ = net_.now() + kCalm;
@@ -80,7 +80,7 @@ void DayWorld::spare(int rail) {
   net_.after(kCalm, [this, sessions = std::move(sessions)] { end_calm(sessions); });
 }
 
-// Every rail must carry by now, at both ends of each session that was there all the time.
+// Checks that each rail has a lane by now, at both ends of each session that existed during the whole calm.
 void DayWorld::end_calm(const std::vector<std::string>& sessions) {
   for (std::size_t i = 0; i < couples_.size() && !over_; ++i) {
     const Couple& c = couples_[i];
@@ -96,7 +96,7 @@ void DayWorld::end_calm(const std::vector<std::string>& sessions) {
 
 // ----------------------------------------------------------------------------------------------------------- speaking
 
-// A burst, receives first or sends, and what was left behind by the last one.
+// Posts what the last burst left over, then a burst, receives before or after sends.
 void DayWorld::speak(Line& line) {
   if (over_) return;
   const Nanos pause = 1ms + up_to(kSilenceMost);
@@ -105,7 +105,7 @@ void DayWorld::speak(Line& line) {
   if (line.flow == nullptr || line.flow->over()) open(line);
   Flow& flow = *line.flow;
   flow.even_out();
-  // Half of what its host has to say.
+  // Half of what its host sends: a host has two lines.
   line.owed = std::min(kOwedMost, line.owed + double(pause.count()) / 1e9 * plan_.segments_per_second / 2 * kMore);
   const auto receive = [&] {
     for (int i = 0; i < int(line.owed) && flow.post_receive(); ++i) {
@@ -146,7 +146,7 @@ void DayWorld::keep() {
   keep_hosts();
 }
 
-// Nothing stands still, and what is over is forgotten.
+// Checks that no flow stands still, and forgets flows that are over.
 void DayWorld::keep_flows() {
   const TimePoint t = net_.now();
   const Nanos standstill = 3 * peer_timeout_ + 10s;
@@ -184,8 +184,8 @@ bool DayWorld::finished(const Couple& c) {
   return ended(*c.a) && ended(*c.b) && std::ranges::all_of(c.flows, [](const Flow* f) { return f->settled(); });
 }
 
-// A host comes back when nobody waits for it any more; both hosts of a couple that finished speak anew when both are
-// there.
+// A host comes back when its sessions have finished. A couple that finished gets a new session when both its hosts
+// live.
 void DayWorld::keep_hosts() {
   const TimePoint t = net_.now();
   for (std::size_t i = 0; i < couples_.size(); ++i) {

@@ -1,7 +1,6 @@
-// A world that lasts: 64 hosts that speak all day, one trouble after the other, of every kind and as often as is
-// wanted. Hosts that went come back as new instances, streams that failed are followed by others. Nothing may be lost,
-// and nothing may pile up. The first two rails of every host take turns at being spared, so no session may fail but
-// with a host.
+// DayWorld: 64 hosts send to each other for a day of virtual time, while every kind of fault strikes again and again.
+// Hosts that ended come back as new instances, and new streams follow those that failed. No byte may be lost, and no
+// records may pile up. The first two rails of every host are spared in turn, so a session may fail only with a host.
 #pragma once
 
 #include <array>
@@ -41,31 +40,32 @@ class DayWorld final : public World {
  public:
   struct Plan {
     Nanos length;
-    double segments_per_second;    // that every host sends, at least
-    std::uint64_t faults_of_each;  // at least
+    double segments_per_second;    // lower bound, of each host
+    std::uint64_t faults_of_each;  // lower bound, of each kind
   };
   DayWorld(std::uint64_t seed, bool trace, const Plan& plan);
 
-  // Empty, or what went wrong first. `every_second` of the world's: somebody looks at what it has.
+  // Runs the day. Returns what went wrong first; empty: nothing. Calls `every_second` once per virtual second.
   std::string run_day(const std::function<void()>& every_second);
 
   std::uint64_t faults(Fault fault) const { return faults_[std::size_t(fault)]; }
-  std::uint64_t segments() const;                  // sent, ever, by all
-  std::uint64_t fewest_segments() const;           // by one host
-  std::uint64_t lives() const { return joined_; }  // of sessions
-  // What the sessions' books hold now, streams and lanes that are over included, and what the world's do.
+  std::uint64_t segments() const;                  // sent by all hosts, in sessions that are over
+  std::uint64_t fewest_segments() const;           // the same, of the host that sent fewest
+  std::uint64_t lives() const { return joined_; }  // sessions begun
+  // Describes how many streams and lanes the sessions know now, those that are over included, and how many flows the
+  // world has.
   std::string books() const;
 
  private:
-  // what one end of a couple has to say to the other: a stream, and the next, and the next
+  // the traffic from one end of a couple to the other: one stream after another
   struct Line {
     Couple* couple;
     bool forth;
     Flow* flow = nullptr;
-    double owed = 0;  // messages
+    double owed = 0;  // messages due and not posted
     bool refused_next = false;
   };
-  struct Watch {  // of a flow
+  struct Watch {  // what keep_flows() noted of a flow
     std::uint64_t ended = 0;
     TimePoint moved{};
     TimePoint over_since{};
@@ -96,10 +96,10 @@ class DayWorld final : public World {
 
   const Plan plan_;
   std::vector<Line> lines_;
-  std::vector<std::pair<const Flow*, Watch>> watched_;  // all flows, as in flows_
-  std::vector<int> refused_;                            // numbers of flows that will be
+  std::vector<std::pair<const Flow*, Watch>> watched_;  // the same flows as in flows_
+  std::vector<int> refused_;                            // numbers of flows that their receivers will refuse
   std::vector<TimePoint> finished_since_;               // by couple; max: not finished
-  std::vector<TimePoint> down_until_;                   // by host
+  std::vector<TimePoint> down_until_;                   // by host: earliest return of a host that ended
   std::vector<std::uint64_t> segments_;                 // by host, of sessions that are over
   std::array<std::uint64_t, kFaults> faults_{};
   TimePoint rails_back_off_until_{};

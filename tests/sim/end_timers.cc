@@ -5,7 +5,7 @@
 namespace railweave::sim {
 namespace {
 
-constexpr Nanos kRounding = std::chrono::microseconds(1);  // of a clock's speed: no timer is early
+constexpr Nanos kRounding = std::chrono::microseconds(1);  // covers the rounding of clock speeds: no timer is early
 
 }  // namespace
 

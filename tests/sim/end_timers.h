@@ -1,5 +1,5 @@
-// The timers of a simulated process, for what the engine's reactor would call: in virtual time, by the clock of its
-// host. None fires once the process is dead.
+// EndTimers: the timers of a simulated process, in virtual time and by the clock of its host. They stand in for the
+// reactor's timers. No timer fires once the process is dead.
 #pragma once
 
 #include <functional>

@@ -7,7 +7,7 @@ namespace railweave::sim {
 namespace {
 
 constexpr std::size_t kSlackMost = 300;
-constexpr std::size_t kRemembered = 2 * protocol::kMessagesInFlight;  // requests, for one that ends twice
+constexpr std::size_t kRemembered = 2 * protocol::kMessagesInFlight;  // requests, to find one that ends twice
 
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15ull;
@@ -53,7 +53,7 @@ std::size_t Flow::size_of(std::uint64_t index) const {
   }
 }
 
-// Every word tells its flow, message and place.
+// Returns content in which every word depends on flow, message and place.
 std::vector<std::byte> Flow::content(std::uint64_t index) const {
   std::vector<std::byte> bytes(size_of(index));
   for (std::size_t i = 0; i < bytes.size(); i += 8) {
@@ -198,7 +198,7 @@ bool Flow::withdraw_receiver() {
   return true;
 }
 
-// The caller has the memory again: no lane may touch it, and it is filled with something else at once.
+// Gives the memory back to the caller: no lane may touch it, and it is overwritten at once.
 void Flow::take_back(SessionEnd& end, Request& request) {
   if (request.buffer.empty()) return;
   end.withdraw(id_, request.send, request.buffer);
@@ -238,7 +238,7 @@ std::size_t Flow::collect(Requests& all) {
   return ended;
 }
 
-// A session that touches the request again says done once more.
+// Sets the request to free, so that check_ended() finds a session that completes it again.
 void Flow::complete(Request& r) {
   Requests& all = r.send ? sends_ : receives_;
   r.ended = true;
@@ -286,7 +286,7 @@ void Flow::check_received(const Request& r) {
                  std::to_string(size_of(r.index)));
   if (r.tag != tag_of(r.index)) return wrong(what + " ended with another's tag");
   if (!died_) rules_.receive_ends(r.index);
-  if (r.buffer.empty()) return;  // withdrawn just before: the session fails it then
+  if (r.buffer.empty()) return;  // empty, or withdrawn after the session had completed it
   const std::vector<std::byte> expected = content(r.index);
   const auto diff = std::ranges::mismatch(expected, r.buffer);
   if (diff.in1 != expected.end())
@@ -328,7 +328,7 @@ void Flow::expedite() {
   from_.touch();
 }
 
-// All that was posted by then, the last message, too.
+// Checks that messages up to the last one that was posted at expedite() are expedited.
 void Flow::check_expedite() {
   if (!expedited_to_ || out_closed_ || out_ == nullptr || !out_->has_segment()) return;
   if (out_->order() <= *expedited_to_ && !out_->expedited())

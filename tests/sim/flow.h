@@ -1,5 +1,5 @@
-// One stream from one session's end to the other's, with requests on both sides, and all that must hold for it: each
-// byte of a completed message in its place, requests ending once and in order, errors only where somebody gave cause.
+// Flow: one stream between the two ends of a session, with the requests of both callers. Checks that each byte of a
+// completed message is in its place, that requests end once and in order, and that errors have a cause.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace railweave::sim {
 class Flow {
  public:
   struct Manners {
-    std::size_t eager_limit_bytes;  // the smaller of both ends'
+    std::size_t eager_limit_bytes;  // the smaller limit of the two ends
     std::size_t size_most;
-    bool small = false;  // few are larger than 250 bytes
+    bool small = false;  // few messages are larger than 250 bytes
     bool may_truncate = false;
-    bool ordered = false;  // messages are numbered as they are posted at their end
+    bool ordered = false;  // messages have order numbers, as they are posted at their end
   };
   Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed,
        Fail fail);
@@ -33,52 +33,53 @@ class Flow {
   SessionEnd& to() { return to_; }
 
   void open(Priority priority, std::uint64_t rails);
-  // The receiver's session asks; `accept` false: refused. After end() it is closed at once.
+  // The stream came to the receiver's session. Accepts or refuses it; after end(), closes it at once.
   void on_incoming(protocol::StreamId stream, bool accept, std::uint64_t rails);
   void on_opened(const Status& status);
   protocol::StreamId id() const { return id_; }
 
-  // No effect, and false, where there is no room, or the end is closed (not open yet).
+  // Post the next request. Without effect, and false, if there is no room or the end is closed or not open yet.
   bool post_send();
   bool post_receive() { return post_receive(false); }
-  // Too short for its message. Also false where nothing is shorter.
+  // Posts a receive that is too short for its message. Also false for an empty message: nothing is shorter.
   bool post_short_receive();
   void close_sender();
   void close_receiver();
-  // Both, also an end that comes into being later.
+  // Closes both ends, and a receiver's end that comes later as soon as it comes.
   void end();
-  // Deregisters the memory of one unfinished request.
+  // Deregister the memory of one unfinished request. False: none is there.
   bool withdraw_sender();
   bool withdraw_receiver();
-  // What was posted is sent before younger messages of all classes.
+  // Expedites the messages posted so far.
   void expedite();
-  // The session, one end of it at least: errors are to be expected.
+  // The session failed at one end at least: errors are expected from now on.
   void session_died() { died_ = troubled_ = receiver_troubled_ = true; }
-  // The end `end` closes and says goodbye. `in_peace`: what was sent before arrives all the same.
+  // `end` leaves, and closes its side of the stream. `in_peace`: what was sent before still arrives.
   void leave(const SessionEnd& end, bool in_peace);
   bool left_in_peace() const { return left_in_peace_; }
-  // With its process: nothing ends there any more.
+  // The process of `end` died: no request ends there any more.
   void end_died(const SessionEnd& end);
 
   void on_frame(const SessionEnd& at, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
-  // The stream that sends, while it may be asked; null else.
+  // The sending stream; null: not open yet, or closed.
   const protocol::SendStream* sending() const { return out_closed_ ? nullptr : out_; }
   void acks_waived() { rules_.acks_waived(); }
-  // It carries nothing new: an end closed, failed or died.
+  // The stream carries nothing new: an end closed, failed or died.
   bool over() const;
-  // True when nothing more has to happen: all requests ended, and as many sends as receives unless the stream did.
+  // All requests ended, and the stream is over or has as many sends as receives.
   bool settled() const;
-  // Posts on the side that is behind.
+  // Posts requests at the end that has posted fewer.
   void even_out();
   std::uint64_t posted_bytes() const { return posted_bytes_; }
   bool open_at_both_ends() const { return opened_ && in_ != nullptr && !over(); }
-  // Requests that ended, ever.
+  // Requests that ended since the beginning.
   std::uint64_t ended() const { return sends_.ended + receives_.ended; }
-  // What died with its process is nobody's any more. REQUIRES: no lane of either end is left.
+  // Takes back the memory of all requests, also of those that died with their process. REQUIRES: neither end has a
+  // lane.
   void give_back_memory();
   std::string state() const;
 
-  // Looks at the requests that were posted at that end. Returns how many ended.
+  // Checks the requests of `end` that ended since the last call. Returns their number.
   std::size_t collect(const SessionEnd& end);
   // Checks that no request ended twice.
   void check_ended();
@@ -97,7 +98,7 @@ class Flow {
   };
   struct Requests {
     std::uint64_t posted = 0, ended = 0;
-    std::deque<std::unique_ptr<Request>> kept;  // those that did not end, and some that did
+    std::deque<std::unique_ptr<Request>> kept;  // all that did not end, and some that did
   };
 
   bool post_receive(bool too_short);
@@ -132,12 +133,12 @@ class Flow {
   protocol::RecvStream* in_ = nullptr;
   bool opened_ = false, refused_ = false, out_closed_ = false, in_closed_ = false;
   bool ending_ = false, died_ = false, sender_gone_ = false, receiver_gone_ = false, left_in_peace_ = false;
-  bool troubled_ = false;             // errors are to be expected
-  bool receiver_troubled_ = false;    // by the receiver's doing, or both
-  std::uint64_t final_ = UINT64_MAX;  // sends there were when the sender closed in peace
+  bool troubled_ = false;             // errors are expected
+  bool receiver_troubled_ = false;    // receives of messages before final_ may fail, too
+  std::uint64_t final_ = UINT64_MAX;  // number of sends when the sender closed in peace
   Requests sends_, receives_;
   std::uint64_t posted_bytes_ = 0, last_order_ = 0;
-  std::optional<std::uint64_t> expedited_to_;  // the order of the last message that was
+  std::optional<std::uint64_t> expedited_to_;  // order of the last expedited message
 };
 
 }  // namespace railweave::sim

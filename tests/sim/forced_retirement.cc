@@ -19,7 +19,7 @@ void ForcedRetirement::serve_again(const engine::RailPair& rails) {
 
 void ForcedRetirement::all_serve_again() { retiring_.clear(); }
 
-// One that is not the youngest of its pair any more serves again.
+// A lane that is not the youngest of its pair any more serves again.
 void ForcedRetirement::say_again() {
   if (retiring_.empty() || stopped_ || end_.over() || end_.is_dead()) return;
   const std::vector<SessionEnd::OpenLane> open = end_.open_lanes();

@@ -1,5 +1,5 @@
-// Lanes that a world has retire though the plan of the shipped LaneReconciler has them serve: the youngest of a pair,
-// until it is gone or called back.
+// ForcedRetirement retires lanes that the plan of the shipped LaneReconciler keeps: the youngest lane of a pair, until
+// it is gone or called back.
 #pragma once
 
 #include <vector>
@@ -11,17 +11,17 @@ namespace railweave::sim {
 
 class ForcedRetirement {
  public:
-  // `end` dialled the lanes, and outlives this.
+  // `end` dialled the lanes, and outlives this object.
   explicit ForcedRetirement(SessionEnd& end) : end_(end) {}
 
-  // The youngest lane of that pair retires; or serves again, as far as the plan lets it; or all of them do. Has effect
-  // at LaneReconciler's next look.
+  // Retire the youngest lane of that pair, or call it back, as far as the plan allows; or call all back. They take
+  // effect at the next say_again().
   void retire(const engine::RailPair& rails);
   void serve_again(const engine::RailPair& rails);
   void all_serve_again();
-  // LaneReconciler says at each look which lanes retire, and that no others do: to be called after each look.
+  // Call after each poll of LaneReconciler: a poll states which lanes retire, and calls all others back.
   void say_again();
-  // Nothing is said any more: LaneReconciler is gone.
+  // LaneReconciler is gone: say_again() does nothing from now on.
   void stop() { stopped_ = true; }
 
  private:

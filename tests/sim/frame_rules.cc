@@ -17,10 +17,10 @@ std::string numbered(const FrameHeader& h) {
   return std::string(name_of(h.type)) + " of message " + std::to_string(h.message);
 }
 
-// On their way without a grant, unless the stream is urgent.
+// Eager bytes that may be under way, unless the stream is urgent.
 constexpr std::uint64_t kEagerBytesMost = 32 * KiB;
 
-// Messages of which both ends are done, and a frame may yet speak.
+// Messages that are over at both ends and that a late frame may still name.
 constexpr std::uint64_t kMessagesRemembered = 2 * protocol::kMessagesInFlight;
 
 bool acknowledges(const FrameHeader& h) { return h.type == FrameType::ack || h.type == FrameType::grant; }
@@ -38,7 +38,7 @@ void FrameRules::forget_old() {
   for (; forgotten_ + kMessagesRemembered < over; ++forgotten_) messages_.pop_front();
 }
 
-// ---------------------------------------------------------------------------------------------------------- sender's
+// ---------------------------------------------------------------------------------------------------------- the sender
 
 void FrameRules::send_posted(std::uint64_t size, std::uint64_t tag) {
   Message& m = at(sends_++);
@@ -83,7 +83,7 @@ void FrameRules::sender_wrote(const FrameHeader& h) {
   m.handed_over = m.written >= m.size;
 }
 
-// The receiver need not have an eager message: the kernel does.
+// An eager send may end before the receiver has the message: the kernel has it.
 void FrameRules::send_ends(std::uint64_t message) {
   const Message& m = at(message);
   if (m.whole || (m.eager_out && m.handed_over)) return;
@@ -98,7 +98,7 @@ void FrameRules::sender_hears(const FrameHeader& h) {
   at(h.message).granted = true;
 }
 
-// -------------------------------------------------------------------------------------------------------- receiver's
+// -------------------------------------------------------------------------------------------------------- the receiver
 
 void FrameRules::receive_posted(std::uint64_t capacity) {
   at(receives_++).capacity = capacity;

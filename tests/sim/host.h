@@ -12,7 +12,7 @@
 
 namespace railweave::sim {
 
-// Runs at a speed of its own. What happens on the host is timed by it.
+// The clock of a host, which has its own speed. It times all that happens on the host.
 struct HostClock {
   double speed = 1;
   TimePoint local(TimePoint t) const {
@@ -24,7 +24,7 @@ struct HostClock {
   Nanos world(Nanos t) const { return Nanos(std::int64_t(double(t.count()) / speed)); }
 };
 
-// What an engine of that host reads its time from.
+// The Clock of an engine on that host.
 class HostTime final : public Clock {
  public:
   HostTime(const wire::SimNetwork& net, const HostClock& clock) : net_(net), clock_(clock) {}
@@ -36,22 +36,22 @@ class HostTime final : public Clock {
   const HostClock& clock_;
 };
 
-// One NIC: all lanes over it share its rate, its queue and its fate.
+// One NIC: all lanes over it share its rate, its queue and its faults.
 struct HostRail {
   wire::SimLink* link = nullptr;
-  Rate rate;               // when nothing ails it
-  bool link_down = false;  // the host knows
-  bool spared = false;     // nothing ever happens to it
+  Rate rate;               // without faults
+  bool link_down = false;  // as the host's kernel reported
+  bool spared = false;     // has no faults of its own
 };
 
 struct Host {
-  enum class Fate { lives, crashed, lost_power, leaves };  // crashed: its kernel lives and closes what it had open
+  enum class Fate { lives, crashed, lost_power, leaves };  // crashed: its kernel lives, and closes its connections
   std::string name;
   HostClock clock;
-  int number = 0;  // among the hosts
+  int number = 0;  // index among the hosts
   std::vector<HostRail> rails;
-  // The same, as the host's engine has them and tells them to peers. Rails of one index are in one subnet; each rail
-  // reaches all others.
+  // The same rails as the host's engine has them, and as it announces them to peers. Rails of one index are in one
+  // subnet; each rail reaches all others.
   std::vector<Rail> own;
   std::vector<engine::PeerRail> announced;
   Fate fate = Fate::lives;

@@ -1,7 +1,7 @@
-// What the two engines of a session do for its lanes (engine/api/peer_sessions): the shipped LaneReconciler at the end
-// that dialled, the shipped PeerProbe at the other, each with the timers of its process and a dialler of simulated
-// lanes. Which lanes are dialled, and which retire, the shipped classes decide; a world may have one more of a pair
-// retire (forced_retirement.h).
+// LaneKeeping does for the lanes of a session what its two engines do (engine/api/peer_sessions). The end that dials
+// has the shipped LaneReconciler, the other the shipped PeerProbe, each with the timers of its process and a dialler of
+// simulated lanes. The shipped classes decide which lanes are dialled and retired; a world may retire one more lane of
+// a pair (forced_retirement.h).
 #pragma once
 
 #include <memory>
@@ -19,28 +19,28 @@ namespace railweave::sim {
 
 class LaneKeeping {
  public:
-  // `a` dialled. Both ends and `told` outlive it.
+  // `a` dials. Both ends and the LoggedAbsences outlive this object.
   LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, int lanes_per_pair, engine::LoggedAbsences& told);
   ~LaneKeeping();
   LaneKeeping(const LaneKeeping&) = delete;
   LaneKeeping& operator=(const LaneKeeping&) = delete;
 
-  // The lane that makes the session, by that rail of both: at both ends at once.
+  // Begins the session's first lane, by rail `rail` of both hosts and at both ends at once.
   void begin(int rail);
-  // The end `a` looks what is to be done for the lanes.
+  // Polls the LaneReconciler of `a`.
   void poll();
-  // The kernel of `end` told it of a link.
+  // The kernel of `end` reported a link.
   void on_link(SessionEnd& end, int rail, bool up);
-  // The end `end` was told how a rail of the other end is.
+  // `end` received the state of a rail of the other end.
   void on_peer_rail(const SessionEnd& end, int rail, const engine::PeerRail& is);
-  // The end `end` leaves, or its process ended: it dials and asks nothing any more, and what it had begun is closed.
-  // stop_soon() does the same a little later: for callers that what stops may have called.
+  // `end` leaves, or its process ended: it dials and probes no more, and its unfinished joins are closed. stop_soon()
+  // does this in a later event, for callers that run inside of what stops.
   void stop(const SessionEnd& end);
   void stop_soon(const SessionEnd& end);
-  // By `a`, ever.
+  // Lanes that `a` dialled since the beginning.
   int lanes_dialled() const { return dialler_of_a_.lanes_dialled(); }
 
-  // Retires lanes of `a` by no plan.
+  // Retires lanes of `a` against the plan.
   ForcedRetirement& retirement() { return retirement_; }
 
  private:

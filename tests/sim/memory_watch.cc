@@ -16,7 +16,7 @@ void MemoryWatch::lend(std::span<const std::byte> buffer) {
 
 void MemoryWatch::take_back(std::vector<std::byte> buffer) {
   if (buffer.empty()) return;
-  // What was only sent from is not looked for by place.
+  // A send's buffer was never lent, and has no range.
   if (const auto lent = ranges_.find(buffer.data()); lent != ranges_.end())
     lent->second = {buffer.data() + buffer.size(), false, {}};
   std::ranges::fill(buffer, kPoison);
@@ -52,7 +52,7 @@ std::string MemoryWatch::landing(std::span<const std::byte> place) const {
 std::string MemoryWatch::landed(std::span<const std::byte> place) {
   if (place.empty() || place.data() == nullptr) return {};
   const auto found = find(place);
-  // taken back meanwhile: check() sees whether it was written
+  // taken back meanwhile: check() finds a write
   if (found == ranges_.end() || !found->second.lent) return {};
   auto& landed = ranges_.at(found->first).landed;
   const std::byte* end = place.data() + place.size();
@@ -64,7 +64,7 @@ std::string MemoryWatch::landed(std::span<const std::byte> place) {
 }
 
 std::string MemoryWatch::check(const std::vector<std::byte>& buffer) const {
-  // Each byte equals the next, and the first is poison: many are looked at, and few are wrong.
+  // The fast check for the many intact buffers: the first byte is poison, and each byte equals the next.
   if (buffer.front() == kPoison && std::memcmp(buffer.data(), buffer.data() + 1, buffer.size() - 1) == 0) return {};
   const auto it = std::ranges::find_if(buffer, [](std::byte b) { return b != kPoison; });
   return "byte " + std::to_string(it - buffer.begin()) + " of " + std::to_string(buffer.size()) +

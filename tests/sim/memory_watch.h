@@ -1,5 +1,5 @@
-// Whose memory is whose: receive buffers lent to a session and taken back. Sees every place that a session names for
-// arriving bytes, and finds bytes that land twice, or in memory that was taken back.
+// MemoryWatch records which receive buffers are lent to a session and which were taken back. Checks every place that a
+// session names for arriving bytes: no byte may land twice, or in memory that was taken back.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,18 @@ class MemoryWatch {
  public:
   static constexpr std::byte kPoison{0xa5};
 
-  // [begin, begin+size) may be written from now on.
+  // The session may write to the buffer from now on.
   void lend(std::span<const std::byte> buffer);
-  // No more. The memory is poisoned and kept for a while; who writes to it is found by check().
+  // The session may not write to the buffer any more. Poisons the memory and keeps it for a while; check() finds later
+  // writes.
   void take_back(std::vector<std::byte> buffer);
 
-  // Bytes are going to land there; or they have. Empty, or what is wrong. Memory that is nobody's is the session's own.
+  // Bytes are about to land at `place`, or have landed. Return what is wrong; empty: nothing. Memory outside of all
+  // buffers is the session's own.
   std::string landing(std::span<const std::byte> place) const;
   std::string landed(std::span<const std::byte> place);
 
-  // Looks at all memory that was taken back. Empty, or what is wrong.
+  // Checks all memory that was taken back. Returns what is wrong; empty: nothing.
   std::string check();
 
  private:

@@ -1,6 +1,6 @@
-// What one end of a session tells the other of its rails, and what must become of it: every statement arrives as it was
-// told or is overtaken by a later one of its rail; none arrives twice, and the last one of each rail arrives. Some
-// statements say how a rail is, as engines tell each other; others are of any bytes.
+// RailTalk: the statements of one end of a session about its rails, and the check of what the other end receives. Each
+// statement arrives unchanged, or a later one of its rail overtakes it. No statement arrives twice, and the last one of
+// each rail always arrives. Some statements hold a rail's state, as engines announce it; others hold any bytes.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,20 @@ class RailTalk {
  public:
   RailTalk(SessionEnd& from, SessionEnd& to, Fail fail) : from_(from), to_(to), fail_(std::move(fail)) {}
 
-  // A new statement of that rail: `length` bytes. No effect at an end that says nothing any more. REQUIRES: rail <
-  // kStates.
+  // Announces a new statement about that rail, of `length` bytes or a few more. No effect at an end that is over or
+  // leaves. REQUIRES: rail < kStates.
   void tell(int rail, std::size_t length);
-  // How that rail is now. Likewise.
+  // Announces the state of that rail. No effect at an end that is over or leaves.
   void tell_state(int rail, const engine::PeerRail& is);
-  // The other end heard the latter.
+  // The other end received a state.
   std::function<void(int rail, const engine::PeerRail& is)> on_state;
-  // The other end was told something.
+  // The other end received statements: checks them, and calls on_state for states.
   void apply();
   bool heard_all() const { return heard_ == last_; }
   std::string state() const;
 
  private:
-  // the number of the rail whose states are told of first
+  // states of rail r are announced under the number kStates + r
   static constexpr int kStates = 32;
 
   void tell(int rail, const std::function<std::string(std::uint64_t edition)>& bytes);
@@ -40,9 +40,9 @@ class RailTalk {
   SessionEnd& from_;
   SessionEnd& to_;
   const Fail fail_;
-  std::uint64_t editions_ = 0;                 // of all rails
-  std::map<int, std::uint64_t> last_, heard_;  // by rail: edition
-  // by rail and edition; those overtaken are erased
+  std::uint64_t editions_ = 0;                 // given so far, over all rails
+  std::map<int, std::uint64_t> last_, heard_;  // by rail: edition announced, edition received
+  // announced bytes, by rail and edition; erased once received or overtaken
   std::map<std::pair<int, std::uint64_t>, std::string> reported_;
 };
 

@@ -11,10 +11,10 @@ namespace {
 using namespace std::chrono_literals;
 using protocol::LaneId;
 
-constexpr Nanos kPaceLeast = 200us, kPaceMost = 20ms;  // between looks while something waits and nothing moves
+constexpr Nanos kPaceLeast = 200us, kPaceMost = 20ms;  // between pumps while something waits and nothing moves
 constexpr Nanos kFarewellMost = 1s;
 constexpr Nanos kBirthMost = 20ms;
-// as engine/session/session_watch; the kernel's keepalive asks nobody there
+// kSilencePoll as in engine/session/session_watch. kIdleLook is for simulated keepalives; a kernel's need no poll.
 constexpr Nanos kSilencePoll = 50ms, kIdleLook = 1s;
 constexpr std::size_t kBudgetBytes = 512 * KiB;
 constexpr int kTurnsMax = 8;
@@ -40,8 +40,7 @@ SessionEnd::~SessionEnd() {
   watch_.ignores_memory = true;
 }
 
-// ------------------------------------------------------------------------------------------------------------- its
-// lanes
+// ----------------------------------------------------------------------------------------------------------- its lanes
 
 void SessionEnd::begin_lane(LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane, bool doubtful) {
   if (over() || dead_) return;
@@ -126,7 +125,7 @@ bool SessionEnd::is_waited_for(const engine::SharedProtocol::Locked& locked) {
   return sends + receives > 0;
 }
 
-// As in the engine: a little later, for all that happened until then.
+// Calls on_lanes_wanted in a later event, once for all that happened until then, as the engine does.
 void SessionEnd::on_lane_wanted() {
   if (std::exchange(lane_wanted_, true)) return;
   net_.after(Nanos(0), [this, alive = alive_] {
@@ -140,7 +139,8 @@ void SessionEnd::on_lane_wanted() {
 
 // ------------------------------------------------------------------------------------------------------------- ending
 
-// What the engine ends a session with. That the two ends disagree is nobody's excuse.
+// The engine would end the session. An error of the protocol itself is always a failure: the two ends contradict each
+// other.
 void SessionEnd::fail(const Status& why) {
   if (!over() && !session().error().ok()) watch_.fail(name() + ": " + session().error().message());
   if (!over() && !dead_) on_over(why);
@@ -225,8 +225,7 @@ void SessionEnd::pump_in(Nanos delay) {
   });
 }
 
-// As engine/session/session_watch looks and drives. A caller that polls does not look, and lets wait what may wait for
-// company.
+// Polls and drives as engine/session/session_watch does. Some turns do not flush, as those of a caller that polls.
 void SessionEnd::pump() {
   if (!over()) lanes_.poll(false);
   const bool moved = !over() && drive();
@@ -240,7 +239,7 @@ void SessionEnd::pump() {
   pace_ = std::min(2 * pace_, kPaceMost);
 }
 
-// True: there may be more to do.
+// Returns true if there may be more to do.
 bool SessionEnd::drive() {
   for (int turn = 0; turn < kTurnsMax && !over(); ++turn) {
     const bool flush = watch_.random() % 4 != 0;
@@ -261,7 +260,7 @@ void SessionEnd::handle_events() {
   }
 }
 
-// When nothing moves meanwhile.
+// Pumps later, even if nothing moves meanwhile.
 void SessionEnd::poll_later() {
   const bool owed = lanes_.table().outstanding_bytes() > 0 || protocol_.is_without_lanes();
   const Nanos delay = protocol_.watches_control() ? protocol::SessionProtocol::kLatePoll

@@ -1,5 +1,6 @@
-// One end of a session on simulated lanes: the shipped SharedProtocol and SessionLanes in virtual time, by the clock of
-// its host. Drives and looks as the engine's Session and SessionWatch do, and decides nothing about lanes.
+// SessionEnd: one end of a session on simulated lanes. Runs the shipped SharedProtocol and SessionLanes in virtual
+// time, by the clock of its host. Polls and drives as the engine's Session and SessionWatch do, and decides nothing
+// about lanes.
 #pragma once
 
 #include <functional>
@@ -28,15 +29,15 @@ class SessionEnd final : private engine::LanesOwner {
   SessionEnd(const SessionEnd&) = delete;
   SessionEnd& operator=(const SessionEnd&) = delete;
 
-  // Called from pump(), never from within the session.
+  // Callbacks of the world, never called from within the protocol.
   std::function<void()> on_pumped;  // requests may have ended
   std::function<void(const protocol::Event&)> on_event;
   std::function<void()> on_acks_waived;
-  std::function<void()> on_lanes_wanted;                 // whoever dials or asks looks what is to be done
-  std::function<void(const Status& why)> on_over;        // the engine would end the session: end_with() does
-  std::function<void(protocol::LaneId)> on_lane_begins;  // begin_lane()
-  std::function<void()> on_lane_stands;                  // its wire has made one
-  // What passes on its lanes.
+  std::function<void()> on_lanes_wanted;                 // LaneReconciler or PeerProbe must poll
+  std::function<void(const Status& why)> on_over;        // the engine would end the session; end_with() does so
+  std::function<void(protocol::LaneId)> on_lane_begins;  // begin_lane() was called
+  std::function<void()> on_lane_stands;                  // a wire has made a lane
+  // What its lanes share, and how frames pass there.
   using Passing = LaneWatch::Passing;
   LaneWatch& watch() { return watch_; }
 
@@ -44,50 +45,50 @@ class SessionEnd final : private engine::LanesOwner {
   Host& host() { return host_; }
   protocol::SessionProtocol& session() { return *protocol_.lock(); }
   engine::SessionLanes& lanes() { return lanes_; }
-  // For the caller's numbering of what it sends.
+  // Returns the next order number for what this end sends.
   std::uint64_t next_order() { return orders_++; }
 
-  // Both ends agreed on a lane. Its wire takes a while to make it.
+  // Begins a lane on which both ends agreed. Its wire takes up to 20 ms to make it.
   void begin_lane(protocol::LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane, bool doubtful);
-  // One of that number stands, or stood, or was on its way.
+  // begin_lane() was called for that number, whatever became of the lane.
   bool had_lane(protocol::LaneId id) const { return id < begun_.size() && begun_[id]; }
-  // As if SessionHealth had said so now, and nobody came to it for a while. No effect when the lane is gone by then,
-  // whatever has its place.
+  // Carries out a verdict of SessionHealth to give the lane up, `late_by` after it was made. No effect if the lane is
+  // gone by then, whatever lane has its place.
   void give_up(protocol::LaneId id, Nanos late_by = Nanos(0));
   void reset_lane(protocol::LaneId id);
-  // As if something between the hosts had ended all its connections.
+  // As if something between the hosts had ended all connections of this end.
   void reset_lanes();
   struct OpenLane {
     protocol::LaneId id;
     engine::RailPair rails;
     const wire::SimLink* link;
   };
-  // By number.
+  // The open lanes, by number.
   std::vector<OpenLane> open_lanes() const;
-  // A link of the end's own host went up or down.
+  // The link of a rail of the end's own host went up or down.
   void set_link(int rail, bool up);
 
   // --- ending
-  // Ends every request; nothing moves here any more.
+  // Ends the session: every request ends with `why`, and no lane moves bytes any more.
   void end_with(const Status& why);
   bool over() const { return protocol_.is_over(); }
-  // GOODBYE, half-close, drain, close: a second at most.
+  // Leaves: GOODBYE, half-close, drain, close. Takes a second at most.
   void leave();
   bool says_goodbye() const { return says_goodbye_; }
-  // The process ends between two instructions; its kernel closes what was open. Or with the host: nobody closes
-  // anything.
+  // The process ends between two instructions. Its kernel closes its connections, unless the host ends, too
+  // (`with_host`).
   void die(bool with_host);
   bool is_dead() const { return dead_; }
 
-  // After any call to session(): the lanes look at it soon.
+  // Call after each change by way of session(): publishes the change, and pumps soon.
   void touch();
-  // Nobody calls this end until then.
+  // This end is not pumped until `when`.
   void sleep_until(TimePoint when) { asleep_until_ = when; }
   void wake_up() {
     asleep_until_ = net_.now();
     touch();
   }
-  // No lane reads or writes that memory of the stream any more.
+  // Withdraws that memory of the stream: no lane reads or writes it any more.
   void withdraw(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
     lanes_.withdraw(stream, sends, range);
   }
@@ -95,11 +96,11 @@ class SessionEnd final : private engine::LanesOwner {
   std::uint64_t bytes_moved() const { return watch_.bytes_moved; }
   std::uint64_t bytes_consumed() const { return watch_.bytes_consumed; }
   std::uint64_t segments_taken() const { return watch_.segments_taken; }
-  // For messages: what waits, and what each lane holds.
+  // Describes for failure messages what waits, and what each lane holds.
   std::string state();
 
  private:
-  // --- the owner of its lanes
+  // --- LanesOwner
   bool is_waited_for(const engine::SharedProtocol::Locked& locked) override;
   void wake() noexcept override { touch(); }
   void on_lane_wanted() override;
@@ -126,13 +127,13 @@ class SessionEnd final : private engine::LanesOwner {
   const HostTime time_;
   LaneWatch watch_;
   engine::SharedProtocol protocol_;
-  std::vector<bool> begun_;  // lanes, by number
+  std::vector<bool> begun_;  // by lane number
   TimePoint next_pump_ = TimePoint::max(), next_poll_ = TimePoint::max(), asleep_until_{};
   Nanos pace_{};
   bool lane_wanted_ = false, says_goodbye_ = false, half_closed_ = false, dead_ = false;
   std::uint64_t orders_ = 0;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // events of the network may come later
-  engine::SessionLanes lanes_;                                        // goes first
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false: destroyed, for events that run later
+  engine::SessionLanes lanes_;                                        // destroyed first
 };
 
 }  // namespace railweave::sim

@@ -35,7 +35,7 @@ class SimDialler::SimJoin final : public engine::Join {
   const std::shared_ptr<Handshake> handshake_;
 };
 
-// Nothing happens where the handshake is over by then.
+// Returns an event for the network. The event does nothing if the handshake is over by then.
 std::function<void()> SimDialler::later(const std::shared_ptr<Handshake>& handshake,
                                         std::function<void(Handshake&)> act) {
   return [of = std::weak_ptr(handshake), act = std::move(act)] {
@@ -43,13 +43,13 @@ std::function<void()> SimDialler::later(const std::shared_ptr<Handshake>& handsh
   };
 }
 
-// A dialler that gave up has closed the connection: what it said before is not heard.
+// Forgets handshakes that are closed at both ends, and those that the dialler closed before the join arrived.
 void SimDialler::forget_closed() {
   std::erase_if(under_way_, [](const auto& it) { return !it->near && (!it->far || !it->arrived); });
 }
 
 Result<std::unique_ptr<engine::Join>> SimDialler::join(const engine::JoinOrder& order, Answered answered) {
-  if (!order.is_question) ++lanes_dialled_;
+  if (!order.is_peer_probe) ++lanes_dialled_;
   auto lanes = net_.connect(*near_.host().rails[std::size_t(order.rails.local)].link,
                             *far_.host().rails[std::size_t(order.rails.remote)].link);
   const auto it = under_way_.emplace_back(std::make_shared<Handshake>(
@@ -60,7 +60,7 @@ Result<std::unique_ptr<engine::Join>> SimDialler::join(const engine::JoinOrder& 
   return std::unique_ptr<engine::Join>(std::make_unique<SimJoin>(*this, it));
 }
 
-// At the far host. One without power answers nothing.
+// The join arrives at the far host. A host without power does not answer.
 void SimDialler::arrive(Handshake& it) {
   if (far_.host().fate == Host::Fate::lost_power) return;
   it.arrived = true;
@@ -88,7 +88,7 @@ engine::JoinAnswer SimDialler::answer_of_far(const engine::JoinOrder& order) {
   return welcome;
 }
 
-// At the near host. Destroys the handshake, as a rule.
+// Gives the answer to the near host, which usually destroys the handshake.
 void SimDialler::give(Handshake& it, const engine::JoinAnswer& answered) {
   if (!it.answered || near_.is_dead()) return;
   const Answered done = std::exchange(it.answered, nullptr);
@@ -102,7 +102,8 @@ void SimDialler::take(Handshake& it, const engine::RailPair& where, bool doubtfu
   near_.begin_lane(it.order.lane, where, std::move(it.near), doubtful);
 }
 
-// At the far host: no lane is there where it waited too long. What it sent by this lane before might have led nowhere.
+// The confirm arrives at the far host, and the lane begins there, unless the far host waited too long and closed it.
+// What the far host sent before the confirm might not have reached the dialler.
 void SimDialler::confirmed(Handshake& it, const engine::RailPair& where) {
   std::unique_ptr<wire::SimLane> lane = std::move(it.far);
   forget_closed();

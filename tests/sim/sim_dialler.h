@@ -1,7 +1,8 @@
-// How a simulated host reaches the far end of a session: by a simulated lane, on which a word goes there and the answer
-// comes back. The far host answers as a host does: this file copies who is refused and why from engine/connect/acceptor
-// (accept_join, on_confirmed). The far host has a lane once the dialler's confirm is there (docs/internals/protocol.md,
-// "Handshake"). A join takes its order's time as a whole; on a host that time begins anew when the connection stands.
+// SimDialler reaches the far end of a session by a simulated lane: a short message goes there, and the answer comes
+// back. The far host answers as a host does: this class copies from engine/connect/acceptor (accept_join, on_confirmed)
+// which joins are refused, and why. The far host has a lane once the dialler's confirm has arrived
+// (docs/internals/protocol.md, "Handshake"). The time of a join's order covers the whole join; on a host it begins anew
+// once the connection exists.
 #pragma once
 
 #include <functional>
@@ -22,20 +23,20 @@ class SimDialler final : public engine::LaneDialler {
   SimDialler& operator=(const SimDialler&) = delete;
 
   std::function<void()> after_answer;
-  std::function<void(engine::RailPair by)> on_question;  // of the far end, who serves the session; its rail first
+  std::function<void(engine::RailPair by)> on_question;  // the far end received a peer probe; its rail first
 
   Result<std::unique_ptr<engine::Join>> join(const engine::JoinOrder& order, Answered answered) override;
   std::string why_no_route(int, const engine::Route&) override { return {}; }
 
-  int lanes_dialled() const { return lanes_dialled_; }  // ever
+  int lanes_dialled() const { return lanes_dialled_; }  // since the beginning
 
  private:
   // One handshake, at both ends.
   struct Handshake {
     engine::JoinOrder order;
-    Answered answered;                         // null: it was given, or nobody waits for it
-    std::unique_ptr<wire::SimLane> near, far;  // null: closed, or a session has it
-    bool arrived = false;                      // the far host knows
+    Answered answered;                         // null: the answer was given, or the join was cancelled
+    std::unique_ptr<wire::SimLane> near, far;  // null: closed, or given to a session
+    bool arrived = false;                      // the join arrived at the far host
   };
   class SimJoin;
 
@@ -51,7 +52,7 @@ class SimDialler final : public engine::LaneDialler {
   SessionEnd& near_;
   SessionEnd& far_;
   int lanes_dialled_ = 0;
-  std::vector<std::shared_ptr<Handshake>> under_way_;  // the network's events come later, perhaps
+  std::vector<std::shared_ptr<Handshake>> under_way_;  // shared: network events refer to them
 };
 
 }  // namespace railweave::sim

@@ -6,7 +6,7 @@ namespace railweave::sim {
 namespace {
 
 constexpr int kOvertakenMax = 16;
-// of one that began with a byte left
+// one byte left of a turn is enough for another whole segment
 constexpr std::uint64_t kTurnBytesMax = 2 * (protocol::kSegmentBytesMax + protocol::kFrameHeaderBytes);
 
 int rank_of(const protocol::SendStream& s) { return s.expedited() ? 0 : 1 + int(s.priority()); }
@@ -50,14 +50,14 @@ void TurnRules::after(const protocol::FrameHeader& frame) {
   overtaken_least_[std::size_t(taken->rank)] = overtaken_most_[std::size_t(taken->rank)] = 0;
 }
 
-// A closed stream sends the rest of its last message, or again what a lost lane carried. Its rank is not known any
-// more: it may have overtaken every other.
+// Counts a segment of a closed stream: the rest of its last message, or what a lost lane carried. The rank of the
+// stream is not known, so the segment may have overtaken every rank.
 void TurnRules::count_closed() {
   for (int r = 0; r < kRanks; ++r)
     if (std::ranges::any_of(seen_, [&](const Seen& s) { return s.rank == r; })) ++overtaken_most_[std::size_t(r)];
 }
 
-// Equal ones go by turns: none goes ahead of another for longer than its turn.
+// Checks that streams of equal rank and order take turns: none goes ahead of another for longer than its turn.
 void TurnRules::count_turns(const Seen& taken, std::uint64_t bytes) {
   std::erase_if(waits_, [&](const auto& wait) {
     return std::ranges::none_of(seen_, [&](const Seen& s) { return s.stream->id() == wait.first; });

@@ -53,7 +53,8 @@ WatchedLane::~WatchedLane() {
 
 void WatchedLane::wrong(const std::string& what) { watch_.fail(watch_.name + ": " + what); }
 
-// Both ends are ours: nothing that one sends may be refused by the other, but what comes by a lane that was given up.
+// Both ends run our code, so no end may refuse what the other sends. Exception: what arrives by a lane that was given
+// up.
 void WatchedLane::refused(const Status& why) {
   if (why.code() != Code::cancelled) wrong("lane " + std::to_string(id_) + ": " + why.message());
 }
@@ -66,7 +67,7 @@ std::string WatchedLane::describe(const char* what, const FrameHeader& h) const 
          std::to_string(h.length) + " aux " + std::to_string(h.aux) + " consumed " + std::to_string(h.consumed);
 }
 
-// ---------------------------------------------------------------------------------------------------------- the lane's
+// ---------------------------------------------------------------------------------------------------------------- Lane
 
 Result<wire::Moved> WatchedLane::read(wire::LaneHandler& handler, std::size_t budget_bytes) {
   let_go(handler);
@@ -78,7 +79,7 @@ Result<wire::Moved> WatchedLane::read(wire::LaneHandler& handler, std::size_t bu
 }
 
 Result<wire::Moved> WatchedLane::write(wire::LaneHandler& handler) {
-  if (!broken_.ok()) return wire::Moved{0, true};  // read() tells why
+  if (!broken_.ok()) return wire::Moved{0, true};  // read() returns the reason
   handler_ = &handler;
   return lane_->write(*this);
 }
@@ -90,7 +91,7 @@ void WatchedLane::reset() {
 
 bool WatchedLane::withdraw_payload(std::span<const std::byte> range) {
   for (Lent& l : lent_)
-    if (wire::overlap(l.payload, range)) l = {l.header, {}, digest({}), l.acknowledged_at};  // copied
+    if (wire::overlap(l.payload, range)) l = {l.header, {}, digest({}), l.acknowledged_at};  // the lane copies it
   return lane_->withdraw_payload(range);
 }
 
@@ -113,8 +114,7 @@ wire::AckStatus WatchedLane::ack_status() {
   return h;
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// zero-copy
+// ----------------------------------------------------------------------------------------------------------- zero-copy
 
 bool WatchedLane::lets_go() const {
   return written_of_lent_ > 0 && lent_.front().acknowledged_at <= lane_->health().acknowledged_bytes;
@@ -131,8 +131,7 @@ void WatchedLane::check_lent() {
   for (const Lent& l : lent_) check(l);
 }
 
-// A failed stream is left out: the sends that its receiver has are done at once (SendStream::fail). Nobody needs their
-// bytes again, and these may be gone.
+// Failed streams are left out: SendStream::fail() ends the sends that the receiver has, so their memory may be gone.
 void WatchedLane::check(const Lent& l) {
   if (l.header.type != FrameType::segment || watch_.ignores_memory) return;
   const auto streams = watch_.sending_streams();
@@ -141,8 +140,7 @@ void WatchedLane::check(const Lent& l) {
     watch_.fail(describe("sends from memory that was given back or written:", l.header));
 }
 
-// --------------------------------------------------------------------------------------------------------- what is
-// sent
+// -------------------------------------------------------------------------------------------------------- what is sent
 
 std::size_t WatchedLane::next_frames(std::span<wire::OutFrame> frames) {
   const bool judged = watch_.one_at_a_time && watch_.session().has_data();
@@ -169,10 +167,10 @@ void WatchedLane::note_taken(std::span<const wire::OutFrame> frames) {
     wrong("lane " + std::to_string(id_) + ": more frames unanswered than the ledger holds");
 }
 
-// A FENCE says that nothing of that lane lands here any more, and lets the peer send it again (decision D6).
+// A FENCE promises that nothing of that lane lands here any more, so the peer may send it again (decision D6).
 void WatchedLane::check_fence(const FrameHeader& fence) {
   const auto lane = protocol::LaneId(fence.aux);
-  const bool there = watch_.lanes.contains(lane) && fence.a > 0;  // of one that came too late nothing was consumed
+  const bool there = watch_.lanes.contains(lane) && fence.a > 0;  // a = 0: the lane came too late
   if (there || watch_.let_go_early.contains(lane))
     wrong("FENCE for lane " + std::to_string(lane) + ", which its wire has not let go of");
 }
@@ -188,10 +186,9 @@ void WatchedLane::released(std::size_t n) {
   for (; n > 0; --n) lent_[written_of_lent_++].acknowledged_at = h.acknowledged_bytes + h.outstanding_bytes;
 }
 
-// --------------------------------------------------------------------------------------------------------- what
-// arrives
+// -------------------------------------------------------------------------------------------------------- what arrives
 
-// A frame without payload is consumed by the session as soon as its header came.
+// The session consumes a frame without payload as soon as its header arrives.
 Result<wire::Target> WatchedLane::header(std::span<const std::byte, wire::kHeaderBytes> bytes) {
   Result<FrameHeader> decoded = protocol::decode(bytes);
   if (decoded.ok()) incoming_ = *decoded;
@@ -230,8 +227,7 @@ void WatchedLane::note_landed() {
   watch_.bytes_consumed += incoming_.length + wire::kHeaderBytes;
 }
 
-// ------------------------------------------------------------------------------------------------------------- its
-// birth
+// ------------------------------------------------------------------------------------------------------ PendingSimLane
 
 Result<std::unique_ptr<wire::Lane>> PendingSimLane::poll() {
   if (net_.now() < made_at_) return std::unique_ptr<wire::Lane>();

@@ -1,5 +1,5 @@
-// A simulated lane under watch: it stands between a simulated wire and the engine's LaneDriver, sees every frame pass,
-// and holds both to what they promise. It keeps no lane alive and gives none up.
+// WatchedLane sits between a simulated wire and the engine's LaneDriver. It observes every frame, and checks the
+// promises of both. It keeps no lane alive and gives none up.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,23 @@
 
 namespace railweave::sim {
 
-// Where anything that must not happen is told. The first one stands.
+// Reports something that must not happen. The first report counts.
 using Fail = std::function<void(const std::string&)>;
 
 class WatchedLane;
 
-// What the lanes of one end of a session share. Outlives them.
+// What the lanes of one end of a session share. Outlives the lanes.
 struct LaneWatch {
-  enum class Passing { taken, written, met, consumed };  // met: a header came
+  enum class Passing { taken, written, met, consumed };  // met: the header arrived
 
   LaneWatch(MemoryWatch& whose, std::string of, const HostTime& by, Nanos timeout, std::uint64_t seed, Fail to);
 
-  std::function<void()> on_gap;                      // between a header and its payload others may post
-  std::function<void(const std::string&)> on_trace;  // frames, for people
+  std::function<void()> on_gap;                      // between a header and its payload: the world may post
+  std::function<void(const std::string&)> on_trace;  // describes every frame
   std::function<void(Passing, const protocol::FrameHeader&)> on_frame;
   std::function<std::vector<const protocol::SendStream*>()> sending_streams;
   std::function<protocol::SessionProtocol&()> session;
-  // Mostly generous; at times so small that a lane is left in the middle of a header or a segment.
+  // Returns the budget of one read: mostly large, at times so small that the read ends within a header or a segment.
   std::size_t budget();
 
   MemoryWatch& memory;
@@ -47,34 +47,33 @@ struct LaneWatch {
   const HostTime& time;
   const Nanos peer_timeout;
   std::mt19937_64 random;
-  const bool one_at_a_time;  // asks for frames so, and looks whose turn it is
-  const bool zero_copy;      // lanes refer to what they send until the peer's kernel has it
+  const bool one_at_a_time;  // lanes take one frame at a time, and TurnRules checks each
+  const bool zero_copy;      // lanes refer to payload until the peer's kernel has it
   const Fail fail;
   TurnRules turns;
-  std::map<protocol::LaneId, WatchedLane*> lanes;  // that are there
-  // whose wires had not let go of them when they were destroyed
+  std::map<protocol::LaneId, WatchedLane*> lanes;  // lanes that exist
+  // lanes whose wires had not let go of them when they were destroyed
   std::set<protocol::LaneId> let_go_early;
-  int pending = 0;              // lanes on their way
-  bool ignores_memory = false;  // its process is gone, and its memory
+  int pending = 0;              // lanes that are being made
+  bool ignores_memory = false;  // the process is gone, with its memory
   std::uint64_t bytes_consumed = 0, segments_taken = 0;
-  // that came, without KEEPs: ends that wait ask each other for ever
+  // bytes that arrived, without KEEP frames: ends that wait exchange those for ever
   std::uint64_t bytes_moved = 0;
 };
 
 class WatchedLane final : public wire::Lane, private wire::LaneHandler {
  public:
   WatchedLane(LaneWatch& watch, protocol::LaneId id, std::unique_ptr<wire::SimLane> lane);
-  // Until now the kernel might have sent again what it was lent.
+  // Checks the lent payload: until now the kernel could send it again.
   ~WatchedLane() override;
 
   wire::SimLink& link() const { return lane_->link(); }
   bool has_news() const { return lane_->has_news() || !broken_.ok(); }
-  // The kernel says of what it sent from the caller's memory that it lets go: oldest first, not before the peer's has
-  // it.
+  // The kernel lets go of the oldest lent payload, because the peer's kernel has it.
   bool lets_go() const;
   // As if something between the hosts had ended the connection.
   void reset();
-  // What was lent is as it was.
+  // Checks that lent payload has not changed.
   void check_lent();
 
   Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t budget_bytes) override;
@@ -85,18 +84,18 @@ class WatchedLane final : public wire::Lane, private wire::LaneHandler {
   bool withdraw_payload(std::span<const std::byte> range) override;
   void withdraw_target(std::span<const std::byte> range) override;
   wire::LaneHealth health() override { return lane_->health(); }
-  // By the host's clock. An idle lane whose peer's kernel answers no keepalive breaks by that, as TCP's does.
+  // Times are by the host's clock. An idle lane breaks if the peer's kernel answers no keepalive, as a TCP lane does.
   wire::AckStatus ack_status() override;
   const std::shared_ptr<wire::LaneMetrics>& metrics() const override { return lane_->metrics(); }
   Status finish_writing() override { return lane_->finish_writing(); }
   int descriptor() const override { return -1; }
 
  private:
-  struct Lent {  // payload that a lane refers to, and what it was when it was taken
+  struct Lent {  // payload that a lane refers to, with its digest when it was taken
     protocol::FrameHeader header;
     std::span<const std::byte> payload;
     std::uint64_t was = 0;
-    std::uint64_t acknowledged_at = 0;  // when the peer's kernel has so many bytes it has all of it
+    std::uint64_t acknowledged_at = 0;  // acknowledged bytes of the lane that cover the payload
   };
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
@@ -117,18 +116,18 @@ class WatchedLane final : public wire::Lane, private wire::LaneHandler {
   LaneWatch& watch_;
   const protocol::LaneId id_;
   const std::unique_ptr<wire::SimLane> lane_;
-  wire::LaneHandler* handler_ = nullptr;  // of the call that is under way
+  wire::LaneHandler* handler_ = nullptr;  // of the current call
   Status broken_;
   wire::LaneEnd broken_by_ = wire::LaneEnd::closed;
-  std::deque<protocol::FrameHeader> taken_;  // not written
-  std::deque<Lent> lent_;                    // zero-copy: not let go of, the first so many of them written
+  std::deque<protocol::FrameHeader> taken_;  // taken and not written
+  std::deque<Lent> lent_;                    // zero-copy: not let go of; the first so many are written
   std::size_t written_of_lent_ = 0;
   std::uint64_t frames_taken_ = 0, peer_consumed_ = 0;
   protocol::FrameHeader incoming_;
-  std::span<std::byte> place_;  // of its payload
+  std::span<std::byte> place_;  // where its payload lands
 };
 
-// A lane whose wire takes until `made_at` to make it. It is not made where its link is cut by then.
+// A lane that its wire makes at `made_at`. If its link is cut by then, the wire makes none.
 class PendingSimLane final : public wire::PendingLane {
  public:
   using Made = std::function<void(WatchedLane&, wire::SimLane&)>;

@@ -12,16 +12,16 @@ using protocol::Event;
 using protocol::LaneId;
 
 constexpr std::size_t kHostsMost = 256;
-constexpr Nanos kEndingMost = 5ms;               // of a lane, as a queue pair takes to die
-constexpr Nanos kRenewal = 60ms;                 // a lane is dialled, and its wire makes both ends
-constexpr std::size_t kLanesForgottenLate = 64;  // lost, and not wholly forgotten
-constexpr Nanos kDenialMost = 4s;                // 1.5 s asleep, then a rest of 1.25 s by a slow clock
+constexpr Nanos kEndingMost = 5ms;               // until a wire lets go of a lane
+constexpr Nanos kRenewal = 60ms;                 // enough to dial a lane and make both its ends
+constexpr std::size_t kLanesForgottenLate = 64;  // lost lanes that a session may still know
+constexpr Nanos kDenialMost = 4s;                // 1.5 s asleep, then a backoff of 1.25 s by a slow clock
 
 }  // namespace
 
 World::World(std::uint64_t seed, bool trace) : seed_(seed), trace_(trace), random_(seed), net_(seed) {}
 
-// Nothing is reported any more.
+// Ends all processes, so that nothing is reported any more.
 World::~World() {
   for (Couple& c : couples_) c.a->die(true), c.b->die(true);
 }
@@ -63,7 +63,7 @@ void World::make_hosts() {
       add_rail(host, weather_.spared && host.rails.empty());
     }
   }
-  // A ring, and a few that meet by chance.
+  // A ring, and a few sessions between hosts chosen by chance.
   for (std::size_t i = 0; i < (count == 2 ? 1 : count); ++i) make_couple(hosts_[i], hosts_[(i + 1) % count]);
   for (std::uint64_t n = chance(0.8) ? 0 : 1 + below(std::min<std::uint64_t>(count, 8)); n > 0; --n) {
     const std::size_t i = below(count);
@@ -178,7 +178,7 @@ void World::make_flow() {
   if (weather_.rude && chance(0.1)) net_.after(up_to(2ms), [&flow] { flow.close_sender(); });  // perhaps not open yet
 }
 
-// --------------------------------------------------------------------------------------------------- what is reported
+// ---------------------------------------------------------------------------------------------------- what ends report
 
 void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
   switch (event.kind) {
@@ -230,7 +230,8 @@ void World::note_control(Couple& c, SessionEnd& end, SessionEnd::Passing passing
   if (passing == SessionEnd::Passing::consumed) (of_a ? c.control_of_b : c.control_of_a).heard(h);
 }
 
-// The engine would fail the session here. It may where the other end is gone; else only where no rail was spared.
+// The engine would fail the session now. It may do so if a host or the other end is gone; else only if lanes die and no
+// rail is spared.
 void World::on_over(Couple& c, SessionEnd& end, const Status& why) {
   if (end.over()) return;
   SessionEnd& other = &end == c.a.get() ? *c.b : *c.a;
@@ -248,7 +249,7 @@ void World::on_over(Couple& c, SessionEnd& end, const Status& why) {
   c.keeping->stop_soon(end);
 }
 
-// The kernel of a process that crashed refuses whoever dials or probes.
+// Checks that an end learns of a crash in time: the kernel of a crashed process refuses joins and peer probes.
 void World::check_denial(const Couple& c, const SessionEnd& end) {
   if (weather_.lanes_die || c.crashed_at == TimePoint{} || net_.now() - c.crashed_at <= kDenialMost) return;
   fail(end.name() + ": that its peer's process is gone took too long, though the kernel there says so");
@@ -267,7 +268,7 @@ void World::run_for(Nanos time) {
 }
 
 void World::run_until(const std::function<bool()>& done, const char* what) {
-  // Clocks may be slow, and who lost a peer with its power hears of it by keepalive at the latest.
+  // Clocks may be slow, and an end whose peer lost power notices by keepalive at the latest.
   const Nanos standstill = 3 * peer_timeout_ + 10s;
   std::uint64_t seen = ~0ull;
   TimePoint moved = net_.now();
@@ -303,7 +304,8 @@ bool World::settled() {
   return all;
 }
 
-// With a rail spared all must end while the others stay as they are: cut, silent or slow for good.
+// Half of the worlds with a spared rail keep their faults for good: requests must end though the other rails are cut,
+// silent or slow.
 void World::settle() {
   if (weather_.spared && chance(0.5)) {
     faults_over_ = true;
@@ -314,8 +316,8 @@ void World::settle() {
   run_until([this] { return settled(); }, "requests that never end");
 }
 
-// New lanes for old: fences settle what the old ledgers still hold. Both ends of each session give up all they have,
-// and whoever dials sees to new ones.
+// Both ends of each session give up all lanes, and the dialling end makes new ones: fences settle what the old ledgers
+// still hold.
 void World::renew_lanes() {
   std::vector<std::set<LaneId>> old;
   for (Couple& c : couples_) {
@@ -339,7 +341,7 @@ void World::renew_lanes() {
   run_for(2 * kRenewal);
 }
 
-// `old`: by couple.
+// Every end of a living session has lanes, and none of `old` (by couple).
 bool World::has_new_lanes(const std::vector<std::set<LaneId>>& old) const {
   const auto has = [](const SessionEnd& end, const std::set<LaneId>& before) {
     const auto open = end.open_lanes();
@@ -357,7 +359,7 @@ bool World::all_forgotten() const {
   });
 }
 
-// Who sends a last message and closes when that is done counts on its arrival, whichever lanes are lost by then.
+// Senders post a last message and close. A message whose send was done by then must arrive, whichever lanes are lost.
 void World::say_last_words() {
   for (const auto& flow : flows_) {
     if (flows_.size() >= 30 || flow->over() || !chance(0.5)) continue;

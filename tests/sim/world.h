@@ -1,5 +1,5 @@
-// A world made from one number: hosts with rails and clocks, sessions between them, streams with requests on both
-// sides, and trouble of all kinds (docs/internals/simulator.md). The same number gives the same run.
+// World: hosts with rails and clocks, sessions between them, streams with requests on both sides, and faults of all
+// kinds (docs/internals/simulator.md). One seed makes all of it, and the same seed gives the same run.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class World {
   virtual ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
-  // Empty, or what went wrong first.
+  // Runs the world. Returns what went wrong first; empty: nothing.
   std::string run();
 
   std::uint64_t bytes_consumed() const;
@@ -36,31 +36,31 @@ class World {
   Nanos lasted() const { return net_.now() - TimePoint(std::chrono::seconds(1)); }
 
  protected:
-  struct Couple {  // two ends of a session; a dialled
+  struct Couple {  // the two ends of a session; `a` dials
     std::unique_ptr<SessionEnd> a, b;
     std::unique_ptr<LaneKeeping> keeping;
     std::unique_ptr<RailTalk> told_by_a, told_by_b;
     std::vector<Flow*> flows;
     ControlRules control_of_a, control_of_b;
-    // Drawn once: what a session needs is as much whenever the couple has a new one.
+    // Drawn once per couple, so that each of its sessions needs as much.
     std::array<std::size_t, 2> eager_limits_bytes{};
     int lanes_per_pair = 1;
-    std::size_t eager_limit_bytes = 0;  // the smaller of both ends'
+    std::size_t eager_limit_bytes = 0;  // the smaller limit of the two ends
     bool dead = false;                  // an end is over, or will be
-    TimePoint crashed_at{};             // one end's process did, and its kernel lives; 0: neither
+    TimePoint crashed_at{};             // when one end's process crashed, and its kernel lived on; 0: no crash
   };
   struct Weather {
     bool lanes_die, ends_sleep, rude, refusals, mortal;
-    // nothing ails the first rail of any host: no session may fail but with a host
+    // the spared rail of each host has no faults of its own: a session may fail only with a host
     bool spared;
-    bool lasting;  // trouble of seconds, not of milliseconds
+    bool lasting;  // faults last seconds, not milliseconds
   };
 
   // --- making
   void make_hosts();
   Host& add_host(const std::string& name);
   void make_couple(Host& a, Host& b);
-  // What a and b say to each other from now on; of a couple that was, all is forgotten.
+  // Begins a new session between a and b. Nothing of an earlier session of the couple is kept.
   void join(Couple& couple, Host& a, Host& b);
   void add_rail(Host& host, bool spared);
   std::unique_ptr<SessionEnd> make_end(Couple& couple, Host& host, const std::string& name,
@@ -87,14 +87,14 @@ class World {
   void slow(Host& host, HostRail& rail);
   enum class RailTrouble { cut, silent_outwards, silent_inwards, silent, no_link, slow };
   static constexpr std::uint64_t kRailTroubles = 6;
-  // False where the rail is in that trouble already.
+  // Returns false if the rail should lose its link and has none already.
   bool trouble_rail(Host& host, HostRail& rail, RailTrouble trouble);
   bool give_up_a_lane();
   bool reset_all_lanes();
   void retire_a_lane();
   void end_host(Host& host, Host::Fate fate);
   void heal();
-  void later(std::function<void()> what);  // trouble ends, or another end of it follows
+  void later(std::function<void()> what);  // after a random time, unless faults are over by then
 
   // --- worlds of rails that swallow: world_swallowing.cc
   bool swallows() const { return seed_ % 16 == 13 || seed_ % 16 == 14; }
@@ -112,7 +112,7 @@ class World {
   std::string verdict();
   void renew_lanes();
   bool has_new_lanes(const std::vector<std::set<protocol::LaneId>>& old) const;
-  // Steps until `done`, as long as something moves.
+  // Runs the network until `done`. Fails the world if nothing moves for too long.
   void run_until(const std::function<bool()>& done, const char* what);
   void run_for(Nanos time);
   bool go_on();
@@ -120,16 +120,16 @@ class World {
   std::uint64_t below(std::uint64_t n) { return n > 1 ? random_() % n : 0; }
   bool chance(double p) { return double(random_() >> 11) * 0x1p-53 < p; }
   Nanos up_to(Nanos most) { return Nanos(std::int64_t(below(std::uint64_t(most.count()) + 1))); }
-  double between(double least, double most);  // logarithmic
+  double between(double least, double most);  // on a logarithmic scale
   Couple& any_couple() { return couples_[below(couples_.size())]; }
   void fail(const std::string& what);
   void say(const std::string& what);
 
   const std::uint64_t seed_;
   const bool trace_;
-  int spared_rail_ = 0;  // of every host, where one is spared
+  int spared_rail_ = 0;  // index in every host, if weather_.spared
   std::mt19937_64 random_;
-  std::mt19937_64 retirements_{seed_};  // apart: what else happens stays the same without them
+  std::mt19937_64 retirements_{seed_};  // apart, so that all else stays the same without retirements
   std::string failure_;
   MemoryWatch memory_;
   engine::LoggedAbsences logged_absences_;

@@ -1,5 +1,5 @@
-// Worlds in which a rail swallows everything one way for a while, again and again, and says nothing of it. Control must
-// go on by the spared rail all the while (decision D8), long before the lanes that are silent are given up.
+// Worlds in which a rail repeatedly swallows everything in one direction for a while, unannounced. Control must go on
+// over the spared rail all the while (decision D8), long before the silent lanes are given up.
 #include <algorithm>
 
 #include "tests/sim/world.h"
@@ -9,16 +9,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two lanes may be silent at once, each 60 ms and two looks of 20 ms after it took a statement. Then pauses, and what
-// the spared rail holds. A silent lane is given up after 0.3 s, and what was on it is said again after that at the
-// earliest.
+// Two lanes may be silent at once, and control leaves each of them 60 ms and two polls of 20 ms after the lane took it.
+// Pauses and the spared rail's queue add to this. A silent lane is given up after 0.3 s, so control that waits for this
+// comes later than kControlMost.
 constexpr Nanos kControlMost = 290ms;
 constexpr Nanos kSilenceMost = 1500ms;
 constexpr int kRails = 2;
 
 }  // namespace
 
-// Fast rails of little memory: what control waits for is a lane, not a queue.
+// Fast rails with small queues, so that control waits for lanes and not for queues.
 void World::make_hosts_that_swallow() {
   for (int i = 0; i < 2; ++i) {
     Host& host = add_host("host" + std::to_string(i));

@@ -1,4 +1,4 @@
-// What befalls a world's rails, lanes, streams and hosts.
+// Faults of a world's rails, lanes, streams and hosts.
 #include <algorithm>
 
 #include "tests/sim/world.h"
@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos kVerdictLateMost = 100ms;
-constexpr std::uint64_t kFlowBytesMost = 400 * KiB;  // posted on one, about
+constexpr std::uint64_t kFlowBytesMost = 400 * KiB;  // about, posted on one flow
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void World::act() {
   if (weather_.mortal && chance(0.01)) trouble_hosts();
 }
 
-// Addresses change, rails come: a few statements, of one rail and of others.
+// One end announces a few statements about its rails, as if addresses changed or rails came.
 void World::tell_of_rails() {
   Couple& c = any_couple();
   if (c.dead) return;
@@ -76,7 +76,7 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
       silence(host, rail, 0);
       silence(host, rail, 1);
       break;
-    case RailTrouble::no_link:  // its host sees it, the others only hear nothing
+    case RailTrouble::no_link:  // only its own host is informed; the others receive nothing
       if (rail.link_down) return false;
       say(link.spec().name + " has no link");
       link.silence();
@@ -92,7 +92,7 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
   return true;
 }
 
-// The kernel tells its engine.
+// The host's kernel reports the link to its engine.
 void World::set_link(Host& host, HostRail& rail, bool up) {
   if (rail.link_down == !up) return;
   rail.link_down = !up;
@@ -108,7 +108,7 @@ void World::set_link(Host& host, HostRail& rail, bool up) {
   }
 }
 
-// Comes back with all that was under way.
+// The rail resumes later, with all that was under way.
 void World::silence(Host& host, HostRail& rail, int direction) {
   say(rail.link->spec().name + (direction == 0 ? " silent outwards" : " silent inwards"));
   rail.link->silence(direction);
@@ -126,8 +126,7 @@ void World::slow(Host&, HostRail& rail) {
   later([&rail] { rail.link->set_rate(rail.rate); });
 }
 
-// One end gives up a lane that works, as it does after a malformed frame; of spared rails only one that others can
-// replace.
+// One end gives up a lane that works, as after a malformed frame. Not between two spared rails: these must carry.
 bool World::give_up_a_lane() {
   Couple& c = any_couple();
   SessionEnd& end = *(chance(0.5) ? c.a : c.b);
@@ -142,8 +141,8 @@ bool World::give_up_a_lane() {
   return true;
 }
 
-// Resets all lanes of a session at both ends, as a firewall that forgets does. While a rail is left the session goes
-// on.
+// Resets all lanes of a session at both ends, as a firewall that loses its state does. If a rail works, the session
+// goes on.
 bool World::reset_all_lanes() {
   Couple& c = any_couple();
   if (c.dead || !c.a->host().lives() || !c.b->host().lives()) return false;
@@ -153,13 +152,14 @@ bool World::reset_all_lanes() {
   return true;
 }
 
-// In good order, under load; at times the dialler thinks better of it. The plan may bring another at once.
+// Retires a lane in good order and under load; in a quarter of the cases the dialler calls it back. The plan may dial
+// another lane at once.
 void World::retire_a_lane() {
   Couple& c = couples_[retirements_() % couples_.size()];
   const auto open = c.a->open_lanes();
   if (open.size() < 2 || c.dead || !c.a->host().lives()) return;
   const engine::RailPair rails = open[retirements_() % open.size()].rails;
-  if (weather_.spared && rails == engine::RailPair{spared_rail_, spared_rail_}) return;  // the others may be lost
+  if (weather_.spared && rails == engine::RailPair{spared_rail_, spared_rail_}) return;  // all others may be lost
   const std::string what =
       c.a->name() + ": a lane of rail " + std::to_string(rails.local) + " to rail " + std::to_string(rails.remote);
   say(what + " retires");
@@ -193,7 +193,7 @@ void World::trouble_hosts() {
   end_host(host, kFates[below(3)]);
 }
 
-// Leaving at any instant: with requests unfinished it aborts their streams first.
+// Ends a host at any instant. A host that leaves aborts the streams of its unfinished requests first.
 void World::end_host(Host& host, Host::Fate fate) {
   say(host.name + (fate == Host::Fate::leaves ? " leaves" : fate == Host::Fate::crashed ? " crashes" : " loses power"));
   host.fate = fate;

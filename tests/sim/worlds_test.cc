@@ -1,3 +1,4 @@
+// Worlds, one per seed: nothing is lost, doubled, misplaced or stuck (docs/internals/simulator.md).
 #include <gtest/gtest.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ struct Sum {
   Nanos virtual_time{0};
 };
 
-// For people, and for the record of tests/run.
+// Prints the summary, and writes it for the record of tests/run.
 void tell(const Sum& sum, double seconds) {
   char line[200];
   std::snprintf(line, sizeof line,
@@ -37,18 +38,18 @@ void tell(const Sum& sum, double seconds) {
         << line << " from seed " << options().first_seed << "\n";
 }
 
-// of processor time: the largest takes a second or two, a loaded machine longer
+// limit of a world's processor time; the largest world takes a second or two, and longer on a loaded machine
 constexpr time_t kWorldSecondsMax = 60;
 char replay[600];
 
-// A world that crashes, or turns in a circle, has to say its seed, too.
+// Prints the seed of a world that crashes or never ends.
 void say_seed(int signal) {
   (void)!::write(STDOUT_FILENO, replay, std::strlen(replay));
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
 
-// SIGPROF after so many seconds of it; 0: never.
+// Raises SIGPROF after so many seconds of processor time; 0: never.
 void limit_cpu(time_t seconds) {
   const itimerval limit{{}, {seconds, 0}};
   setitimer(ITIMER_PROF, &limit, nullptr);

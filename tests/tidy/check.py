@@ -18,23 +18,16 @@ import rules
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests"))
 from mutants import edits  # noqa: E402
+from runkit.sources import source_files  # noqa: E402
 
 TEST_MACRO = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
 PYTHON_TEST = re.compile(r"^\s*(?:async )?def (test_\w+)", re.M)
-INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
-
-
-def source_files(root):
-    """Returns the text files that git tracks or would track, relative to root."""
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True,
-                            text=True)
-    if listed.returncode == 0:
-        names = listed.stdout.splitlines()
-    else:  # an unpacked archive
-        left_out = {"build", ".venv", ".git", "__pycache__"}
-        names = [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()]
-        names = [n for n in names if not left_out & set(Path(n).parts)]
-    return sorted(n for n in names if (root / n).is_file() and not (root / n).is_symlink())
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+CXX_CLASS = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:class|struct)\s+(?:(?:alignas|RW_\w+)(?:\([^)]*\))?\s+)?(\w+)",
+                       re.M)
+PYTHON_CLASS = re.compile(r"^\s*class (\w+)", re.M)
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of an identifier in snake_case or CamelCase
 
 
 def text_of(path):
@@ -49,13 +42,23 @@ def is_cxx(name):
 
 
 def is_python(root, name):
-    return name.endswith(".py") or ("." not in Path(name).name and re.match(r"#!.*python", text_of(root / name)[:80]))
+    if name.endswith((".py", ".pyi")):
+        return True
+    return "." not in Path(name).name and re.match(r"#!.*python", text_of(root / name)[:80])
 
 
 def is_shell(root, name):
     if name.endswith(".sh"):
         return True
     return "." not in Path(name).name and re.match(r"#!.*\b(ba)?sh\b", text_of(root / name)[:80])
+
+
+def is_build_file(name):
+    return Path(name).name in ("CMakeLists.txt", "Makefile") or name.endswith(".cmake")
+
+
+def is_code(root, name):
+    return is_cxx(name) or is_build_file(name) or is_python(root, name) or is_shell(root, name)
 
 
 def layer_of(name):
@@ -78,8 +81,12 @@ def check_layers(root):
         allowed = [layer, *rules.LAYERS[layer]]
         for number, line in enumerate(text_of(root / name).splitlines(), 1):
             match = INCLUDE.match(line)
-            if match and match[1].split("/")[0] not in allowed:
-                yield (f"{name}:{number}: {layer} may include {', '.join(allowed)} and not \"{match[1]}\"; "
+            if not match:
+                continue
+            first = (match[1] or match[2]).split("/")[0]
+            ours = match[1] or first in rules.LAYERS  # <...> names other libraries too
+            if ours and first not in allowed:
+                yield (f"{name}:{number}: {layer} may include {', '.join(allowed)} and not \"{match[1] or match[2]}\"; "
                        "let the inner layer define what it needs, or move the code outward")
 
 
@@ -110,6 +117,18 @@ def check_names(root):
                 yield f"{name}:1: '{found[1]}' says nothing; name the file after the one thing it does"
         if is_cxx(name) and not rules.CXX_FILE_NAME.fullmatch(Path(name).name):
             yield f"{name}:1: C++ files are named in snake_case.h or snake_case.cc"
+        yield from class_names(root, name)
+
+
+def class_names(root, name):
+    """Yields classes whose name has a word without meaning."""
+    pattern = CXX_CLASS if is_cxx(name) else PYTHON_CLASS if is_python(root, name) else None
+    text = text_of(root / name) if pattern else ""
+    for found in pattern.finditer(text) if pattern else ():
+        for word in WORD.findall(found[1]):
+            if word.lower() in rules.BANNED_WORDS_IN_NAMES:
+                line = text.count("\n", 0, found.start(1)) + 1
+                yield f"{name}:{line}: '{word}' of {found[1]} says nothing; name the class after the one thing it does"
 
 
 def python_functions(text, name):
@@ -156,11 +175,11 @@ def check_format(root):
 
 def check_test_names(root):
     for name in source_files(root):
-        if not name.startswith("tests/") or not name.endswith((".cc", ".py")):
+        if not name.startswith("tests/") or not (is_cxx(name) or is_python(root, name)):
             continue
         text = text_of(root / name)
-        for found in (TEST_MACRO if name.endswith(".cc") else PYTHON_TEST).finditer(text):
-            suite, test = found.groups() if name.endswith(".cc") else ("Test", found[1])
+        for found in (TEST_MACRO if is_cxx(name) else PYTHON_TEST).finditer(text):
+            suite, test = found.groups() if is_cxx(name) else ("Test", found[1])
             line = text.count("\n", 0, found.start(found.lastindex)) + 1
             if len(test) > rules.TEST_NAME_CHARACTERS_MAX:
                 yield f"{name}:{line}: {test} has {len(test)} characters, at most {rules.TEST_NAME_CHARACTERS_MAX}"
@@ -169,8 +188,10 @@ def check_test_names(root):
 
 
 def check_generated(root, page, program):
-    wanted = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    if text_of(root / page) != wanted:
+    printed = subprocess.run([program], capture_output=True, text=True, cwd=root)
+    if printed.returncode:
+        yield f"{page}:1: its program failed: {printed.stderr.strip()}"
+    elif text_of(root / page) != printed.stdout:
         yield f"{page}:1: differs from what its program prints; run: {Path(program).name} > {page}"
 
 
@@ -184,27 +205,42 @@ def check_mutants(root):
 
 
 def check_prose(root):
-    """Checks pages' running text, and the first words of comments."""
+    """Checks pages' running text, and the first words of comments and docstrings."""
     page = re.compile(rules.PROSE_PAGES)
     for name in source_files(root):
         if page.match(name):
             yield from prose.page_findings(name, text_of(root / name), rules.SENTENCE_WORDS_MAX,
                                            rules.SENTENCE_WORDS_MEAN_MAX)
-        elif is_cxx(name) or is_python(root, name) or name.endswith("CMakeLists.txt"):
-            mark = "//" if is_cxx(name) else "#"
-            yield from prose.comment_findings(name, text_of(root / name), mark, rules.COMMENT_BEGINNINGS_BANNED)
+        elif is_code(root, name):
+            text = text_of(root / name)
+            comments = prose.comments(text, "//" if is_cxx(name) else "#")
+            docstrings = prose.docstrings(text) if is_python(root, name) else ()
+            yield from prose.comment_findings(name, [*comments, *docstrings], rules.COMMENT_BEGINNINGS_BANNED)
 
 
 def check_renamed(root):
-    """Finds old identifiers that were replaced by the field's word."""
+    """Finds old identifiers that were replaced by the field's word, and words that no identifier has any more."""
     old = re.compile(r"\b(" + "|".join(rules.RENAMED) + r")\b")
     for name in source_files(root):
-        if name.startswith(rules.RENAMED_UNLESS) or not (is_cxx(name) or is_python(root, name)
-                                                         or name.endswith((".md", ".mutant"))):
+        code = is_code(root, name)
+        if name.startswith(rules.RENAMED_UNLESS) or not (code or name.endswith((".md", ".mutant"))):
             continue
         for number, line in enumerate(text_of(root / name).splitlines(), 1):
             if found := old.search(line):
                 yield f"{name}:{number}: '{found[1]}' is called {rules.RENAMED[found[1]]} (docs/glossary.md)"
+            elif code and (word := old_word(line)):
+                yield (f"{name}:{number}: '{word}' is a word of the first edition; "
+                       f"write {rules.OLD_WORDS[word]} (docs/glossary.md)")
+
+
+def old_word(line):
+    """Returns the first of the old words in the line's identifiers, in the singular; None: there is none."""
+    for identifier in IDENTIFIER.findall(line):
+        for word in WORD.findall(identifier):
+            word = word.lower().removesuffix("s")
+            if word in rules.OLD_WORDS and not identifier.startswith(rules.OLD_WORDS_OF_OTHERS):
+                return word
+    return None
 
 
 CHECKS = {"layers": check_layers, "folders": check_folders, "prose": check_prose, "renamed": check_renamed,
@@ -219,14 +255,16 @@ def main():
     commands = parser.add_subparsers(dest="check", required=True)
     for name in CHECKS:
         commands.add_parser(name)
-    alone = commands.add_parser("headers", help="every header compiles alone")
+    alone = commands.add_parser("headers", help="headers compile alone: all of tests/, and those that no source of "
+                                                "their own name includes first (builds of suite clang-all compile "
+                                                "each such source by itself)")
     alone.add_argument("--compile-commands", type=Path, required=True)
     generated = commands.add_parser("generated", help="a page is what its program prints")
     generated.add_argument("page")
     generated.add_argument("program")
     args = parser.parse_args()
     if args.check == "headers":
-        # Headers of torch_ext are left out: each is the first include of its own .cc, and not every build has torch.
+        # Not every build has torch. The torch build's test torch_thread_safety compiles the headers of torch_ext.
         names = [n for n in source_files(args.root) if n.endswith(".h") and not n.startswith("torch_ext/")]
         findings = headers.check(args.root, names, args.compile_commands)
     elif args.check == "generated":

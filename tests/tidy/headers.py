@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 COMPILER = "g++"
 

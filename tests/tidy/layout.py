@@ -17,25 +17,28 @@ def long_lines(name, text, most):
             yield f"{name}:{number}: {len(line)} columns, at most {most}; break the line"
 
 
-def _said(root, names):
+def _clang_format(root, names):
+    """Returns the finished process; None: clang-format is not installed."""
     try:
-        ran = subprocess.run([CLANG_FORMAT, "--dry-run", "--style=file", *names], cwd=root, capture_output=True,
-                             text=True)
+        return subprocess.run([CLANG_FORMAT, "--dry-run", "--style=file", *names], cwd=root, capture_output=True,
+                              text=True)
     except FileNotFoundError:
         return None
-    return ran.stderr
 
 
 def unformatted(root, names):
     """Yields one finding for each C++ file that clang-format would change, at the first line that differs."""
     batches = [names[first:first + _BATCH] for first in range(0, len(names), _BATCH)]
     with ThreadPoolExecutor(2) as pool:
-        for said in pool.map(lambda batch: _said(root, batch), batches):
-            if said is None:
+        for ran in pool.map(lambda batch: _clang_format(root, batch), batches):
+            if ran is None:
                 yield f".clang-format:1: {CLANG_FORMAT} is not installed; run: tools/setup packages"
                 return
+            if ran.returncode != 0:
+                yield f".clang-format:1: {CLANG_FORMAT} failed: {ran.stderr.strip()}"
+                return
             first_lines = {}
-            for name, line in _FINDING.findall(said):
+            for name, line in _FINDING.findall(ran.stderr):
                 first_lines.setdefault(Path(name).as_posix(), line)
             for name, line in first_lines.items():
                 yield f"{name}:{line}: {CLANG_FORMAT} writes this otherwise; run: tools/format"

@@ -1,5 +1,6 @@
-"""Checks the running text of pages and the first words of comments against the bounds of rules.py."""
+"""Checks the running text of pages, and the first words of comments and docstrings, against the bounds of rules.py."""
 
+import ast
 import re
 
 FENCE = re.compile(r"^\s*(```|~~~)")
@@ -64,22 +65,34 @@ def page_findings(name, text, longest, mean_most):
 
 
 def comments(text, mark):
-    """Yields (line, first word) of each comment: of the first line of a block, or of a comment behind code."""
-    inside = False
+    """Yields (line, first word in lower case) of each block of comments, and of each comment behind code whose first
+    letter is a capital."""
+    column = None  # of the comment in the line above: a comment at the same column continues it
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip()
         if bare.startswith(mark):
-            if not inside and (found := re.match(re.escape(mark) + r"+\s*(\w+)", bare)):
-                yield number, found[1]
-            inside = True
+            begins = column != line.index(mark)
+            column = line.index(mark)
+            if begins and (found := re.match(re.escape(mark) + r"+\s*(\w+)", bare)):
+                yield number, found[1].lower()
             continue
-        inside = False
         found = re.search(r"(?<=[\s;{},)])" + re.escape(mark) + r"\s+(\w+)", line)
-        if found and line.count('"', 0, found.start()) % 2 == 0:
-            yield number, found[1]
+        column = found.start() if found else None
+        if found and found[1][0].isupper() and line.count('"', 0, found.start()) % 2 == 0:
+            yield number, found[1].lower()
 
 
-def comment_findings(name, text, mark, banned):
-    for line, word in comments(text, mark):
+def docstrings(text):
+    """Yields (line, first word in lower case) of each docstring of a Python module."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if found := re.match(r"\W*(\w+)", ast.get_docstring(node) or ""):
+            yield node.body[0].lineno, found[1].lower()
+
+
+def comment_findings(name, first_words, banned):
+    """Yields a finding for each (line, first word) whose word is banned."""
+    for line, word in first_words:
         if word in banned:
             yield f"{name}:{line}: a comment begins with \"{word}\"; begin with its subject"

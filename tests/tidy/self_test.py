@@ -47,14 +47,17 @@ class TidyTest(unittest.TestCase):
         self.expect("layers", {"plugin/newlayer/a.cc": ""}, "plugin/newlayer/a.cc:1: plugin/newlayer is no layer")
         self.expect("layers", {"collectives/exec/links.cc": '#include "engine/engine.h"\n'},
                     "collectives/exec/links.cc:1: ")
-        self.expect("layers", {"tests/unit/a.cc": '#include "engine/engine.h"\n'})
+        self.expect("layers", {"plugin/protocol/a.cc": "#include <engine/session/session.h>\n#include <sys/x.h>\n"},
+                    'plugin/protocol/a.cc:1: protocol may include protocol, base, railweave and not "engine/session')
+        self.expect("layers", {"plugin/protocol/a.cc": "#include <protocol/a.h>\n#include <railweave/a.h>\n",
+                               "tests/unit/a.cc": '#include "engine/engine.h"\n'})
 
     def test_each_pattern_has_a_line_that_it_finds(self):
-        # Path and violation, in the order of rules.PATTERNS.
+        # Path and violations, in the order of rules.PATTERNS.
         violations = [
             ("plugin/engine/a.cc", 'const char* home = getenv("HOME");'),
             ("plugin/protocol/a.h", "#include <sys/socket.h>"),
-            ("plugin/protocol/a.h", '#include "base/clock.h"'),
+            ("plugin/protocol/a.h", '#include "base/clock.h"', "#include <base/clock.h>"),
             ("plugin/protocol/a.cc", "const TimePoint t = now();"),
             ("plugin/engine/a.cc", "auto t = std::chrono::steady_clock::now();"),
             ("plugin/engine/a.cc", 'std::cout << "hello";'),
@@ -62,26 +65,29 @@ class TidyTest(unittest.TestCase):
             ("plugin/engine/a.cc", 'if (!ok) throw std::runtime_error("no");'),
             ("tests/unit/a.cc", "#define private public"),
             ("plugin/engine/a.h", "using namespace std;"),
-            ("plugin/engine/a.cc", '#include "../base/fd.h"'),
+            ("plugin/engine/a.cc", '#include "../base/fd.h"', "#include <../base/fd.h>"),
             ("plugin/engine/a.cc", "#include <CLI/CLI.hpp>"),
             ("plugin/engine/a.cc", "#include <openssl/hmac.h>"),
-            ("plugin/engine/a.cc", '#include "wire/tcp/lane.h"'),
-            ("plugin/base/a.cc", '#include "wire/sim/lane.h"'),
+            ("plugin/engine/a.cc", '#include "wire/tcp/lane.h"', "#include <wire/tcp/lane.h>"),
+            ("plugin/base/a.cc", '#include "wire/sim/lane.h"', "#include <wire/sim/lane.h>"),
             ("plugin/protocol/a.cc", "if (header.aux >= kClasses) return malformed(header);"),
+            ("tests/unit/a.cc", "#if defined(__SANITIZE_ADDRESS__)", "#if __has_feature(address_sanitizer)"),
+            ("tests/unit/a.cc", "// clang-format off"),
             ("docs/a.md", "TO" "DO: write this"),
         ]
         self.assertEqual(len(violations), len(rules.PATTERNS), "a pattern without a test")
-        for (name, line), rule in zip(violations, rules.PATTERNS):
-            with self.subTest(line), Tree({name: f"\n{line}\n"}) as root:
-                found = list(check.check_patterns(root))
-                self.assertTrue(any(f.startswith(f"{name}:2: ") and rule.instead in f for f in found), found)
+        for (name, *lines), rule in zip(violations, rules.PATTERNS):
+            for line in lines:
+                with self.subTest(line), Tree({name: f"\n{line}\n"}) as root:
+                    found = list(check.check_patterns(root))
+                    self.assertTrue(any(f.startswith(f"{name}:2: ") and rule.instead in f for f in found), found)
 
     def test_patterns_leave_comments_strings_and_exceptions_alone(self):
         self.expect("patterns", {
             "plugin/engine/a.cc": '// never volatile, getenv\nlog("do not throw, getenv");\n/* std::cout\n*/\n',
             "plugin/base/a.cc": 'getenv("A");\n',
             "plugin/nccl/a.cc": "try { f(); } catch (...) { throw; }\n",
-            "plugin/discovery/info_main.cc": 'std::printf("%d", 1);\n',
+            "perf/programs/info/main.cc": 'std::printf("%d", 1);\n',
         })
 
     def test_unnamed_frame_fields_occur_in_their_own_files_only(self):
@@ -101,6 +107,9 @@ class TidyTest(unittest.TestCase):
         self.expect("names", {"plugin/base/a_util.h": "", "plugin/base/utility.h": ""}, "plugin/base/a_util.h:1")
         self.expect("names", {"plugin/helpers/a.h": ""}, "plugin/helpers/a.h:1")
         self.expect("names", {"plugin/base/OwnedFd.h": ""}, "plugin/base/OwnedFd.h:1: C++ files are named")
+        self.expect("names", {"a.h": "class RW_CAPABILITY(\"lanes\") LaneManager {};\nstruct Managed;\n",
+                              "a.py": "class IoUtils:\n    pass\n"},
+                    "a.h:1: 'Manager' of LaneManager", "a.py:1: 'Utils' of IoUtils")
 
     def test_mutants_apply(self):
         mutant = "Pitfall: none\nTest: a b\n\n<<<< remove\nint a;\n==== put\nint b;\n>>>>\n"
@@ -173,6 +182,10 @@ TEST(Suite, Name) {
                     "a.cc:2: 121 columns", "b.py:1: 121 columns", "tool:2: 121 columns")
         self.expect("columns", {"a.h": "// " + "→" * 117 + "\n"})
 
+    def test_a_clang_format_that_fails_is_a_finding(self):
+        self.expect("format", {".clang-format": "NoSuchOption: 1\n", "a.cc": "int f();\n"},
+                    ".clang-format:1: clang-format-14 failed: ")
+
     def test_cxx_is_as_clang_format_writes_it(self):
         style = (Path(__file__).resolve().parents[2] / ".clang-format").read_text()
         self.expect("format", {".clang-format": style, "a.cc": "int f();\nint  g();\nint  h();\n", "b.h": "int* p;\n"},
@@ -183,6 +196,7 @@ TEST(Suite, Name) {
         self.expect("test_names", {"tests/unit/a.cc": fine, "plugin/a.cc": "TEST(A, B)\n"})
         self.expect("test_names", {"tests/a.cc": "TEST(Ring, PushFails) {\nTEST_P(ring, a__b__c) {\n"},
                     "tests/a.cc:1: Ring.PushFails: write TEST", "tests/a.cc:2: ring.a__b__c: write TEST")
+        self.expect("test_names", {"tests/a.h": "TEST(Ring, PushFails) {\n"}, "tests/a.h:1: Ring.PushFails: write TEST")
         self.expect("test_names", {"tests/a.cc": "TEST(A,\n     " + "a" * 61 + ") {\n",
                                    "tests/b.py": "    def test_" + "b" * 56 + "(self):\n"},
                     "tests/a.cc:2: aaaa", "tests/b.py:1: test_bbbb")
@@ -203,14 +217,32 @@ TEST(Suite, Name) {
     def test_comments_begin_with_their_subject(self):
         self.expect("prose", {"a.h": "// Of each lane.\n// That is all.\nint x;  // Whoever asks\nint y;  // of each "
                                      "lane\n"},
-                    'a.h:1: a comment begins with "Of"', 'a.h:3: a comment begins with "Whoever"')
-        self.expect("prose", {"a.py": '# Likewise.\nx = "# That"\n'}, 'a.py:1: a comment begins with "Likewise"')
+                    'a.h:1: a comment begins with "of"', 'a.h:3: a comment begins with "whoever"')
+        self.expect("prose", {"a.h": "  // of each lane\n"}, 'a.h:1: a comment begins with "of"')
+        self.expect("prose", {"a.h": "int x;  // the bytes\n        // of each lane\n  // such\n"},
+                    'a.h:3: a comment begins with "such"')
+        self.expect("prose", {"a.py": '# Likewise.\nx = "# That"\n'}, 'a.py:1: a comment begins with "likewise"')
         self.expect("prose", {"a.h": "// Offers.\n// of\nauto s = \"// Of\";\n", "a.md": "That.\n"})
 
+    def test_docstrings_and_scripts_begin_with_their_subject(self):
+        self.expect("prose", {"a.py": '"""A page."""\ndef f():\n    """Who asks."""\nclass A:\n    """\n    It."""\n'},
+                    'a.py:3: a comment begins with "who"', 'a.py:5: a comment begins with "it"')
+        self.expect("prose", {"Makefile": "a:  # Those\n", "CMakeLists.txt": "# Such\n", "a.pyi": "# They\n",
+                              "tool": "#!/bin/sh\n\n# Of it.\n"},
+                    'CMakeLists.txt:1: a comment begins with "such"', 'Makefile:1: a comment begins with "those"',
+                    'a.pyi:1: a comment begins with "they"', 'tool:3: a comment begins with "of"')
+
     def test_old_names_do_not_come_back(self):
-        self.expect("renamed", {"plugin/engine/a.cc": "KnockOut k;\nKnock x;\n"},
-                    "plugin/engine/a.cc:2: 'Knock' is called PeerProbe")
-        self.expect("renamed", {"docs/decisions/0001-a.md": "Knock\n", "a.cc": "int knock;\n"})
+        self.expect("renamed", {"plugin/engine/a.cc": "RecallOut r;\nRecall x;\n"},
+                    "plugin/engine/a.cc:2: 'Recall' is called SlowLaneDetector")
+        self.expect("renamed", {"docs/decisions/0001-a.md": "Knock\n", "a.cc": "int recall;\n", "b.md": "A door.\n"})
+
+    def test_old_words_do_not_come_back_in_longer_identifiers(self):
+        for name, line in (("a.cc", "int door_of(int);"), ("a.h", "struct OpenTickets;"), ("a.py", "_DOOR = 1"),
+                           ("Makefile", "upkeep: all"), ("CMakeLists.txt", "set(errands 1)"), ("a.pyi", "knocks: int")):
+            with self.subTest(name):
+                self.expect("renamed", {name: f"{line}\n"}, f"{name}:1: '")
+        self.expect("renamed", {"a.cc": "SSL_CTX_set_num_tickets(c, 0);\nint indoors, doorway, ticketed;\n"})
 
     def test_generated_page(self):
         with Tree({"page.md": "old\n", "program": "#!/bin/sh\necho new\n"}) as root:

@@ -1,9 +1,9 @@
 """torch's own tests of torch.distributed, over one backend at one world size:
 `torch_distributed_tests(mode, world_size)`.
 
-The modes: "railweave", our backend by its own name; "as_gloo", our backend where torch looks for Gloo's, for the tests
-that torch runs only for the name "gloo"; "gloo", Gloo itself, the control. A process serves one mode and one world
-size, which torch's module reads from the environment when it is imported.
+The modes: "railweave" is our backend by its own name. "as_gloo" is our backend in Gloo's place, for the tests that
+torch runs only for the name "gloo". "gloo" is Gloo itself, the control. A process has one mode and one world size,
+because torch's module reads both from the environment when it is imported.
 """
 
 import ctypes
@@ -11,9 +11,9 @@ import os
 import signal
 
 PR_SET_PDEATHSIG = 1
-# The barriers between the ranks' processes, torch's 10 s: a loaded machine may need more to start eight.
+# Timeout of the barriers between the ranks' processes. Torch's 10 s can be too short for eight ranks to start.
 BARRIER_PATIENCE_S = 30
-# What torch runs only for MPI, by its name, and which asks nothing of MPI.
+# Reasons of skipped tests that torch runs only for the name "mpi", though the tests need nothing of MPI.
 ONLY_MPI = ("Only MPI supports all_to_all", "Only MPI supports CPU all_to_all_single")
 
 
@@ -22,7 +22,7 @@ def die_with_parent():
 
 
 def stand_in_for_gloo(c10d, backend_type):
-    """Puts `backend_type` where torch's Python makes, and asks `isinstance` of, its ProcessGroupGloo."""
+    """Puts `backend_type` in the place of torch's Python class ProcessGroupGloo, also for isinstance()."""
 
     class Kind(type):
         def __instancecheck__(cls, thing):
@@ -33,14 +33,14 @@ def stand_in_for_gloo(c10d, backend_type):
             return backend_type(store, rank, size, timeout, "gloo")
 
     c10d.ProcessGroupGloo = ProcessGroupGloo
-    # Torch's C++ casts what is of Gloo's type to Gloo's class (DDP does, to log its threads).
+    # Torch's C++ casts a backend of type GLOO to Gloo's class (DDP does, to log its threads).
     types = c10d.ProcessGroup.BackendType
     types.GLOO = types.CUSTOM
     c10d.Backend.backend_type_map["gloo"] = types.CUSTOM
 
 
 def allow_our_name(distributed_test):
-    """Runs for "railweave" too what torch runs for a list of names."""
+    """Enables for "railweave" the tests that torch runs only for a list of backend names."""
     for names in (distributed_test.PROFILING_SUPPORTED_BACKENDS,
                   distributed_test.SEND_RECV_PROFILING_SUPPORTED_BACKENDS):
         names.append("railweave")
@@ -50,7 +50,7 @@ def allow_our_name(distributed_test):
 
 
 def torch_distributed_tests(mode, world_size):
-    """The class of the tests: a unittest.TestCase whose tests fork a process for each rank."""
+    """Returns a unittest.TestCase whose tests fork a process for each rank."""
     os.environ["BACKEND"] = "railweave" if mode == "railweave" else "gloo"
     os.environ["WORLD_SIZE"] = str(world_size)
     import torch
@@ -73,7 +73,7 @@ def torch_distributed_tests(mode, world_size):
     class TorchDistributedTests(distributed_test.TestDistBackend, distributed_test.DistributedTest._DistTestBase):
         def setUp(self):
             super().setUp()
-            # Forked, not spawned: torch takes seconds to import.
+            # Ranks are forked and not spawned, because importing torch takes seconds.
             self._start_processes(torch.multiprocessing.get_context("fork").Process)
 
         @classmethod

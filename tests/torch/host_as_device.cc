@@ -1,6 +1,6 @@
-// In place of torch_ext/csrc/staging.cc: the host's tensors are taken for those of a device. Each stream is a thread
-// that is late with everything, so that whoever does not wait for a copy sees what was there before. The caller's
-// stream is the caller.
+// Replaces torch_ext/csrc/staging.cc: the host's tensors count as those of a device. Each stream is a thread that runs
+// every copy late, so that code that does not wait for a copy sees the bytes from before the copy. The caller's stream
+// is the calling thread itself.
 #include "torch_ext/csrc/staging.h"
 
 #include <ATen/ThreadLocalState.h>
@@ -32,7 +32,7 @@ class StreamMark final : public Mark {
   explicit StreamMark(std::future<void> done) : done_(done.share()) {}
   bool passed() override {
     if (done_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-    done_.get();  // throws what the copy did
+    done_.get();  // throws the copy's exception
     return true;
   }
   void hold_current_stream() override { done_.get(); }
@@ -85,13 +85,13 @@ class HostAsDevice final : public StagedDevice {
   MarkPtr copy(Way way, Mark& begin, const Copies& copies) override {
     begin.hold_current_stream();
     return (way == Way::to_host ? to_host_ : to_device_).give([copies, modes = at::ThreadLocalState()] {
-      const at::ThreadLocalStateGuard as_given(modes);  // a device's copies are checked as they are given
+      const at::ThreadLocalStateGuard as_given(modes);  // a device checks copies when they are issued
       const at::NoGradGuard no_grad;
       for (const auto& [to, from] : copies) to.copy_(from);
     });
   }
   void on_stream_to_device(const std::function<void()>& call) override {
-    to_device_.give([] {})->hold_current_stream();  // what is called looks at once
+    to_device_.give([] {})->hold_current_stream();  // earlier copies end first: `call` runs at once, on no stream
     call();
   }
 
@@ -101,7 +101,7 @@ class HostAsDevice final : public StagedDevice {
 
 }  // namespace
 
-// Never destroyed, as its threads; made by the process that first uses it, which is each rank by itself.
+// Each rank's process makes its own device at the first use. The device is never destroyed, and nor are its threads.
 StagedDevice* staged_device(at::Device device) {
   static HostAsDevice* const of_host = new HostAsDevice;
   return device.is_cpu() ? of_host : nullptr;

@@ -1,4 +1,4 @@
-"""A model of layers that tell when they compute, and Works that tell when they are waited for."""
+"""A model whose layers note in a diary when they compute, and Works that note when they are waited for."""
 from __future__ import annotations
 
 import itertools
@@ -14,7 +14,7 @@ LAYERS, WIDTH = 6, 8
 
 
 class Layer(nn.Module):
-    """Tells `diary` when it computes."""
+    """Appends "layer N" to `diary` when it computes, and "back N" in backward."""
 
     def __init__(self, number: int, diary: list[str]) -> None:
         super().__init__()
@@ -38,8 +38,8 @@ def layered(diary: list[str], size: int) -> nn.Sequential:
     return model
 
 
-class Told:
-    """A Work that tells when it is waited for."""
+class LoggedWork:
+    """A Work that appends to the diary when it is waited for."""
 
     def __init__(self, work: Any, name: str, diary: list[str]) -> None:
         self._work, self.name, self._diary = work, name, diary
@@ -49,20 +49,21 @@ class Told:
         self._work.wait()
 
 
-def telling(reduce: Any, diary: list[str], every: int = 10_000) -> Any:
-    """Numbers the reduce-scatters from 0, up to `every`, and tells when each is called and waited for."""
+def logged(reduce: Any, diary: list[str], every: int = 10_000) -> Any:
+    """Returns `reduce` with an entry in the diary for each call and each wait. The calls have numbers from 0, and after
+    `every` calls from 0 again."""
     reduced = itertools.count()
 
-    def told_reduce(*args: Any, **kwargs: Any) -> Told:
+    def logged_reduce(*args: Any, **kwargs: Any) -> LoggedWork:
         name = f"reduce {next(reduced) % every}"
         diary.append(name)
-        return Told(reduce(*args, **kwargs), name, diary)
+        return LoggedWork(reduce(*args, **kwargs), name, diary)
 
-    return told_reduce
+    return logged_reduce
 
 
 class Pairs(nn.Module):
-    """Layers by twos, of which nothing but the input is kept for backward."""
+    """Layers that are checkpointed in pairs: only the input of a pair is kept for backward."""
 
     def __init__(self, layers: nn.Sequential) -> None:
         super().__init__()

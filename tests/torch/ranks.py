@@ -1,5 +1,5 @@
-"""Ranks of a process group as forked processes of a test.
-Nothing of torch may have computed in the test's own process."""
+"""Runs the ranks of a process group as forked processes of a test. The test's own process must not have computed
+anything with torch."""
 from __future__ import annotations
 
 import os
@@ -19,16 +19,16 @@ import torch.distributed as dist
 import railweave  # noqa: F401  registers the backend
 
 _PATIENCE_S = 120
-_folders: list[tempfile.TemporaryDirectory[str]] = []  # gone when this process is; the ranks leave by os._exit
+_folders: list[tempfile.TemporaryDirectory[str]] = []  # removed at the exit of this process, not of ranks
 
 
 class RankFailed(AssertionError):
-    """A rank raised, died or did not end in time; the message says which and how."""
+    """A rank raised, died or did not end in time. The message names the rank and the reason."""
 
 
 def in_group(body: Callable[..., Any], backend: str = "railweave", timeout_s: float = 60,
              **init: Any) -> Callable[..., Any]:
-    """`body(rank, size, ...)` within an initialised default group."""
+    """Returns a function that calls `body(rank, size, ...)` within an initialised default group."""
 
     def run(rank: int, size: int, store: str, *args: Any) -> Any:
         dist.init_process_group(backend, init_method=f"file://{store}", rank=rank, world_size=size,
@@ -46,7 +46,7 @@ def _child(write: int, body: Callable[..., Any], rank: int, args: tuple[Any, ...
     torch.manual_seed(0)
     try:
         answer = (True, body(rank, *args))
-    except BaseException:  # noqa: BLE001  the test's process shall say it
+    except BaseException:  # noqa: BLE001  the test's process reports it
         answer = (False, traceback.format_exc())
     with os.fdopen(write, "wb") as out:
         pickle.dump(answer, out)
@@ -54,7 +54,8 @@ def _child(write: int, body: Callable[..., Any], rank: int, args: tuple[Any, ...
 
 
 def start(body: Callable[..., Any], size: int, *args: Any) -> list[tuple[int, int]]:
-    """Forks `body(rank, size, store, *args)`; (pid, descriptor of its answer) by rank. `store`: a path of their own."""
+    """Forks a process for each rank, which calls `body(rank, size, store, *args)`. Returns (pid, descriptor of the
+    answer) by rank. `store`: path of a file store for these ranks alone."""
     _folders.append(tempfile.TemporaryDirectory(prefix="railweave-test-"))
     store = str(Path(_folders[-1].name) / "store")
     started = []
@@ -85,7 +86,8 @@ def _read_all(read: int, until: float) -> bytes | None:
 
 
 def outcomes(started: list[tuple[int, int]], patience_s: float = _PATIENCE_S) -> list[tuple[bool, Any] | None]:
-    """By rank: (True, what it returned), (False, its traceback), or None: it died or was late, and is ended."""
+    """Returns by rank (True, the body's value), (False, its traceback), or None if the rank died or was late. Kills
+    late ranks."""
     until = time.monotonic() + patience_s
     answers: list[tuple[bool, Any] | None] = []
     for pid, read in started:
@@ -100,7 +102,7 @@ def outcomes(started: list[tuple[int, int]], patience_s: float = _PATIENCE_S) ->
 
 def run(body: Callable[..., Any], size: int, *args: Any, backend: str = "railweave", patience_s: float = _PATIENCE_S,
         **init: Any) -> list[Any]:
-    """`body(rank, size, *args)` in a group of `size` ranks; what each returned, by rank."""
+    """Calls `body(rank, size, *args)` in a group of `size` ranks. Returns the values by rank. Raises RankFailed."""
     answers = outcomes(start(in_group(body, backend, **init), size, *args), patience_s)
     for rank, answer in enumerate(answers):
         if answer is None:

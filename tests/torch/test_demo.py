@@ -1,4 +1,4 @@
-"""The demo: it runs, its files are there, and losses that differ are its failure."""
+"""The demo: it trains, writes its files, fails if losses differ, and names wrong settings."""
 from __future__ import annotations
 
 import json

@@ -1,5 +1,5 @@
-"""Futures of operations, and what users hang on them: it may wait for other operations' Futures,
-while nobody waits for a Work."""
+"""Futures of operations and their callbacks. A callback may wait for the Futures of other operations while no thread
+waits for a Work."""
 from __future__ import annotations
 
 import time
@@ -13,7 +13,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 
 import ranks
 
-_COUNT = 70_000  # elements, more than goes at once
+_COUNT = 70_000  # elements: 280 KB, more than one chunk
 
 
 def _sum_of(rank: int, times: int) -> torch.futures.Future[Any]:
@@ -21,7 +21,7 @@ def _sum_of(rank: int, times: int) -> torch.futures.Future[Any]:
 
 
 def _one_in_another(rank: int, size: int) -> list[float]:
-    """Each callback waits for the Future of an operation that it begins, three deep; several at once."""
+    """Each callback waits for the Future of an operation that it begins, three deep. Five times in a row."""
 
     def deeper(done: torch.futures.Future[Any], depth: int) -> float:
         found = done.value()[0][-1].item()
@@ -33,7 +33,8 @@ def _one_in_another(rank: int, size: int) -> list[float]:
 
 
 def _value_at_once(rank: int, size: int) -> int:
-    """What wait() returned of has its value in the Future, too, asked for before or after."""
+    """Returns how many Futures have no correct value when wait() of their Work has returned. Every other Future is
+    taken before the wait."""
     wrong = 0
     for turn in range(200):
         work = dist.all_reduce(torch.ones(turn * 100 + 1), async_op=True)
@@ -44,7 +45,7 @@ def _value_at_once(rank: int, size: int) -> int:
 
 
 def _failed(rank: int, size: int, store: str) -> list[str]:
-    """An error comes to who waits for a Future, too."""
+    """Returns the errors that the waits for a Future and for its callback raise."""
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
                             timeout=timedelta(seconds=2))
     if rank == 1:
@@ -61,8 +62,8 @@ def _failed(rank: int, size: int, store: str) -> list[str]:
 
 
 def _power_sgd(rank: int, size: int) -> float:
-    """Torch's hook whose callbacks wait for collectives that they begin: how far apart the ranks' parameters are. Of
-    one bucket: nothing orders what the callbacks of several begin."""
+    """Trains with torch's PowerSGD hook, whose callbacks wait for collectives that they begin. Returns how far apart
+    the ranks' parameters are. The model is one bucket: nothing orders the collectives of several buckets' callbacks."""
     torch.manual_seed(0)
     model = torch.nn.parallel.DistributedDataParallel(
         torch.nn.Sequential(*(torch.nn.Linear(128, 128) for _ in range(6))))

@@ -1,4 +1,4 @@
-"""How groups are made and named: options, stores, subgroups, splits; who does not come, aborts, waits in a child."""
+"""Groups with options, stores, subgroups and splits, and with ranks that do not come, abort, or wait in a child."""
 from __future__ import annotations
 
 import copy
@@ -30,7 +30,8 @@ def _raised(call: Any) -> tuple[str, str]:
 
 
 def _options(rank: int, size: int) -> tuple[str, str, float]:
-    """An operation that the other rank comes too late for, in a group whose timeout its options say."""
+    """Waits for an operation that rank 1 does not join, in a group whose timeout comes from its options. Returns the
+    error, and the seconds until it came."""
     group = dist.new_group(list(range(size)), pg_options=railweave.Options(timedelta(seconds=1.5)))
     began = time.monotonic()
     if rank == 1:
@@ -76,7 +77,7 @@ def _split(rank: int, size: int) -> list[float]:
 
 
 def _split_and_lost(rank: int, size: int, store: str) -> str:
-    """Global ranks 0 and 2 are a part, as 0 and 1; the latter is killed."""
+    """Global ranks 0 and 2 are ranks 0 and 1 of a part. Global rank 2 is killed."""
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
                             timeout=timedelta(seconds=60))
     options = copy.deepcopy(dist.group.WORLD._get_backend(torch.device("cpu")).options)
@@ -96,7 +97,7 @@ def _split_and_lost(rank: int, size: int, store: str) -> str:
 
 
 def _of_one_operation(rank: int, size: int, store: str) -> tuple[str, str]:
-    """Its own timeout, in a group that has a longer one."""
+    """Waits for an operation whose own timeout is shorter than the group's."""
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
                             timeout=timedelta(seconds=60))
     dist.barrier()
@@ -119,7 +120,8 @@ def _no_message(rank: int, size: int, store: str) -> tuple[str, str]:
 
 
 def _aborted(rank: int, size: int, store: str) -> tuple[str, str, float]:
-    """Another thread aborts while this one waits for ranks that do not come."""
+    """Another thread aborts the group while this thread waits for ranks that do not come. Returns the error of the
+    wait, and its duration."""
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
                             timeout=timedelta(seconds=60))
     dist.all_reduce(torch.ones(1))
@@ -168,7 +170,7 @@ def _error_of_one_request(rank: int, size: int) -> str:
 
 
 def _over(store_of: Any) -> Any:
-    """A sum over a store of its own making."""
+    """Returns a function that sums in a group whose store `store_of` makes."""
 
     def run(rank: int, size: int, path: str, port: int) -> float:
         dist.init_process_group("railweave", store=store_of(rank, size, path, port), rank=rank, world_size=size)
@@ -206,13 +208,13 @@ def _alone(rank: int, _size: int, store: str) -> tuple[str, str]:
 
 
 def _by_device(rank: int, size: int, expected: dict[str, str]) -> float:
-    """A sum on the CPU, in a group that has a backend for each device."""
+    """Sums on the CPU, in a group that has a backend for each device."""
     for device, name in expected.items():
         found = dist.group.WORLD._get_backend(torch.device(device)).name()
         assert found == name, (device, found)
     tensor = torch.full((3,), float(rank + 1))
     dist.all_reduce(tensor)
-    part = dist.new_group([0, size - 1])  # which inherits them
+    part = dist.new_group([0, size - 1])  # the new group inherits the backends
     if rank in (0, size - 1):
         dist.all_reduce(tensor, group=part)
     return tensor[0].item()
@@ -220,7 +222,7 @@ def _by_device(rank: int, size: int, expected: dict[str, str]) -> float:
 
 class GroupsTest(unittest.TestCase):
     def answers(self, body: Any, size: int, *args: Any) -> list[Any]:
-        """What each rank returned; None: it was killed."""
+        """Returns each rank's value. None: the rank was killed."""
         found = ranks.outcomes(ranks.start(body, size, *args))
         for answer in found:
             self.assertTrue(answer is None or answer[0], answer)

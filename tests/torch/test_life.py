@@ -1,4 +1,4 @@
-"""How groups come and go: killed ranks, timeouts, forks, exits without goodbye, many of them."""
+"""How groups begin and end: many groups, killed ranks, timeouts, forks, ranks that differ, exits without destroy."""
 from __future__ import annotations
 
 import itertools
@@ -22,8 +22,8 @@ import torch.distributed as dist
 import railweave
 import ranks
 
-_MORE_KIB = 4096  # after 90 groups: allocators keep a little; a tensor of 64 KiB left by each would be more
-_PROMPTLY_S = 20  # two to tell the others and two for what else the store was asked, on a busy machine
+_MORE_KIB = 4096  # growth after 90 groups: allocators keep a little; 64 KiB left by each group would be more
+_PROMPTLY_S = 20  # a failing group waits two seconds for the store, and two at its end; the machine may be busy
 _TORCHRUN = Path(sys.executable).with_name("torchrun")
 
 
@@ -32,13 +32,14 @@ def _entries(folder: str) -> int:
 
 
 def _descriptors() -> int:
-    """Those of rails' accounts left out: how many there are depends on this user's other processes."""
+    """Counts the process's descriptors without those of rails' accounts, whose number depends on this user's other
+    processes."""
     links = []
     for name in os.listdir("/proc/self/fd"):
         try:
             links.append((int(name), os.readlink(f"/proc/self/fd/{name}")))
         except OSError:
-            continue  # the folder that listdir() read
+            continue  # listdir()'s own descriptor
     return sum(not _is_of_an_account(descriptor, link) for descriptor, link in links)
 
 
@@ -53,7 +54,7 @@ def _is_of_an_account(descriptor: int, link: str) -> bool:
             try:
                 names.append(name())
             except OSError:
-                continue  # it listens, or its peer is gone
+                continue  # a listener, or the peer is gone
     return any(isinstance(name, bytes) and name[1:].startswith(b"railweave-account") for name in names)
 
 
@@ -82,7 +83,7 @@ def _hundred_times(rank: int, size: int, store: str) -> dict[str, tuple[int, int
         once(number)
     until = time.monotonic() + 20
     while any(counted[what]() > before[what] for what in ("descriptors", "threads")) and time.monotonic() < until:
-        time.sleep(0.05)  # the last closing is still going on
+        time.sleep(0.05)  # the last group is still being closed
     return {what: (before[what], count()) for what, count in counted.items()}
 
 
@@ -109,14 +110,14 @@ def _late(rank: int, size: int) -> tuple[str, str]:
         work = dist.all_reduce(torch.ones(3), group=group, async_op=True) if rank == 0 else None
         future = work.get_future() if work else None
         if future:
-            future.wait()  # nobody drives, nobody else looks at the clock
+            future.wait()  # a Future's wait() drives nothing and checks no timeout
         return "", ""
     except Exception as error:  # noqa: BLE001
         return type(error).__name__, str(error)
 
 
 def _impatient(rank: int, size: int) -> float:
-    """wait(timeout) gives up; the operation goes on."""
+    """wait(timeout) gives up, and the operation goes on."""
     tensor = torch.full((3,), 1.0)
     if rank == 1:
         time.sleep(1.5)
@@ -134,7 +135,7 @@ def _impatient(rank: int, size: int) -> float:
 
 
 def _left_to_destroy(rank: int, size: int, store: str) -> list[float]:
-    """What was called and never waited for is done when the group has been destroyed."""
+    """Issues operations and never waits for them. Returns their results after the group was destroyed."""
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
                             timeout=timedelta(seconds=60))
     tensors = [torch.full((100_000,), 1.0) for _ in range(8)]
@@ -166,7 +167,7 @@ def _two_threads(rank: int, size: int) -> None:
 
 
 def _forked(rank: int, size: int) -> int:
-    """A child, as a DataLoader's worker, lives and ends beside the group."""
+    """Forks a child, as a DataLoader forks its workers. The child lives and ends while the group is used."""
     assert _summed(float(rank)) == size * (size - 1) / 2
     child = os.fork()
     if child == 0:
@@ -266,7 +267,7 @@ class LifeTest(unittest.TestCase):
         for gathers, called in (False, "all_reduce of {} (sum)"), (True, "all_gather of {}"):
             answers = ranks.outcomes(ranks.start(_mismatched_types, 2, gathers, (torch.float32, torch.int32)))
             self.assertTrue(all(answer and answer[0] for answer in answers), answers)
-            # Who notices first tells the other, who may have noticed no more than that.
+            # The rank that notices first reports to the other rank, which may know no more than that report.
             said = " / ".join(answer[1] for answer in answers)
             self.assertIn(called.format("float32"), said)
             self.assertIn(called.format("int32"), said)
@@ -344,7 +345,7 @@ class LifeTest(unittest.TestCase):
             pairs = [[self.started(folder, port, str(rank), ending) for rank in range(2)] for ending in endings]
             for process in itertools.chain(*pairs):
                 self.assertEqual("ready", process.stdout.readline().strip())
-            keeper.send_signal(signal.SIGSTOP)  # like a host that is cut off, it neither answers nor resets
+            keeper.send_signal(signal.SIGSTOP)  # like a host that is cut off, the keeper neither answers nor resets
             for doomed, _ in pairs:
                 doomed.kill()
             for ending, (_, left) in zip(endings, pairs):

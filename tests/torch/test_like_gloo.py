@@ -1,4 +1,4 @@
-"""Tensors that are odd in some way: what Gloo takes we take, with equal results."""
+"""Unusual tensors: the backend accepts every tensor that Gloo accepts, with equal results."""
 from __future__ import annotations
 
 import unittest
@@ -17,10 +17,9 @@ def _numbers(rank: int, count: int, dtype: torch.dtype = torch.float32) -> torch
     return (torch.arange(count) % 5 + rank).to(dtype)
 
 
-# By name: what rank r has. Two elements in a first dimension at least, so that all can be cut in two. Not among them:
-# tensors whose elements do not lie in a row, of which Gloo reads and writes memory that is not theirs
-# (test_operations.py has those), and types that Gloo does not know: what it refuses at one end only leaves it of no
-# use.
+# Name to a function that makes the tensor of rank r. First dimensions are even, so that all can be split in two. Two
+# kinds are left out. For tensors that are not contiguous, Gloo reads and writes memory outside the tensors
+# (test_operations.py has such tensors). A type that Gloo refuses at one end only leaves Gloo's group unusable.
 _LAYOUTS: dict[str, _Made] = {
     "plain": lambda r: _numbers(r, 8),
     "no elements": lambda r: torch.empty(0),
@@ -34,7 +33,7 @@ _LAYOUTS: dict[str, _Made] = {
        for dtype in (torch.bool, torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16,
                      torch.float64, torch.complex64, torch.complex128)},
 }
-_OF_COMPLEX_HALVES = ("all_reduce", "reduce", "reduce_scatter_tensor")  # Gloo knows no other
+_OF_COMPLEX_HALVES = ("all_reduce", "reduce", "reduce_scatter_tensor")  # Gloo has no other operation of complex32
 _NOT_COMPARED = {("all_to_all_single", "no dimension"): "one element in two parts: Gloo moves none"}
 
 
@@ -117,7 +116,7 @@ def _plain(found: Any) -> Any:
 
 
 def _outcomes(rank: int, size: int, operation: str) -> dict[str, Any]:
-    """By layout: what came out, or which exception."""
+    """Returns by layout the operation's result, or its exception as text."""
     found: dict[str, Any] = {}
     layouts = dict(_LAYOUTS)
     if operation in _OF_COMPLEX_HALVES:
@@ -146,7 +145,7 @@ class LikeGlooTest(unittest.TestCase):
                     taken += 1
                     with self.subTest(operation=operation, layout=layout, rank=rank):
                         self.assertEqual(expected, found[layout])
-            self.assertGreater(taken, 20, operation)  # of both ranks
+            self.assertGreater(taken, 20, operation)  # results of both ranks
 
 
 if __name__ == "__main__":

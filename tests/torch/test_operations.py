@@ -1,4 +1,4 @@
-"""Every operation of the backend, with tensors that are odd in some way, against what torch computes in one process."""
+"""Every operation of the backend, also with unusual tensors, against torch's own results in one process."""
 from __future__ import annotations
 
 import time
@@ -18,7 +18,7 @@ _SHAPES = [(0,), (1,), (7, 3), (1000,)]
 
 
 def _of(rank: int, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """What `rank` has: small numbers, exact in every dtype."""
+    """Returns the tensor of `rank`: small numbers that are exact in every dtype."""
     count = int(torch.tensor(shape).prod())
     return ((torch.arange(count) + rank) % 5).to(torch.float32).to(dtype).reshape(shape)
 
@@ -62,7 +62,8 @@ def _reductions(rank: int, size: int) -> None:
 
 
 def _large(rank: int, size: int) -> None:
-    """Beyond what goes in one chunk through a device; each again into a tensor whose elements are not in a row."""
+    """Tensors larger than one chunk of the copies to and from a device. Each operation runs with contiguous tensors and
+    with tensors that are not."""
     count = 3_000_017
 
     def of(r: int) -> torch.Tensor:
@@ -141,7 +142,7 @@ def _exchanged(rank: int, size: int) -> None:
     output = torch.empty(2 * size)
     dist.all_to_all_single(output, torch.arange(2.0 * size) + 100 * rank)
     _same(output, torch.cat([torch.arange(2.0) + 2 * rank + 100 * r for r in range(size)]), "all_to_all_single")
-    counts = [piece + 1 for piece in range(size)]  # to each rank as many as its number, and one
+    counts = [piece + 1 for piece in range(size)]  # rows for each rank: its number plus one
     output = torch.empty((rank + 1) * size, 2)
     dist.all_to_all_single(output, torch.full((sum(counts), 2), float(rank)), [rank + 1] * size, counts)
     _same(output, torch.cat([torch.full((rank + 1, 2), float(r)) for r in range(size)]),
@@ -222,7 +223,7 @@ def _later(rank: int, size: int) -> None:
     assert value == size * (size - 1) / 2, value
     for work in reversed(works):
         work.wait()
-    until = time.monotonic() + 60  # of a device, wait() does not wait for the last copies
+    until = time.monotonic() + 60  # for a device, wait() does not wait for the last copies
     while not all(work.is_completed() for work in works):
         assert time.monotonic() < until
     for tensor in tensors:
@@ -231,7 +232,8 @@ def _later(rank: int, size: int) -> None:
 
 
 def _aliased(rank: int, size: int) -> None:
-    """Inputs that lie anywhere in the memory of outputs, or the other way: as if they were copied before."""
+    """Inputs lie anywhere in the memory of outputs, or outputs in that of inputs. The results are as if the inputs had
+    been copied before."""
     everything = torch.stack([_of(r, (3,), torch.float32) for r in range(size)])
     for slot in range(size):
         whole = torch.zeros(size, 3)
@@ -263,12 +265,12 @@ def _aliased(rank: int, size: int) -> None:
 
 
 def _in_inference_mode(rank: int, size: int) -> None:
-    """Whoever drives the operation copies the results out: in the caller's mode."""
+    """Any thread may drive an operation and copy its results out, and does so in the caller's mode."""
     with torch.inference_mode():
         outputs = [torch.empty(3) for _ in range(size)]
         column = torch.full((6, 2), float(rank))[:, 0]
         if rank == 0:
-            time.sleep(0.3)  # the others' results come while nobody waits
+            time.sleep(0.3)  # so that the other rank's results arrive while no thread waits
         works = [dist.all_gather(outputs, torch.full((3,), float(rank)), async_op=True),
                  dist.all_reduce(column, async_op=True)]
         time.sleep(0.6)
@@ -280,7 +282,7 @@ def _in_inference_mode(rank: int, size: int) -> None:
 
 
 def _copies(rank: int, size: int) -> tuple[int, int]:
-    """How often torch copied elements: of outputs that are chunks of one buffer, and of outputs that are not."""
+    """Returns how often torch copied elements: for outputs that are chunks of one buffer, and for others."""
     counts = []
     buffer = torch.empty(size * 1000)
     for outputs in (list(buffer.chunk(size)), [torch.empty(1000) for _ in range(size)]):
@@ -307,7 +309,7 @@ def _refused(rank: int, size: int) -> list[str]:
         lambda: dist.all_gather([torch.ones(2)], torch.ones(2)),
         lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(2)),
         lambda: dist.all_to_all_single(torch.ones(size), torch.ones(size), [1] * size, [2] * size),
-        # What a rank sends itself differs.
+        # The input and output counts of a rank's own part differ.
         lambda: dist.all_to_all_single(torch.ones(4), torch.ones(4), [1, 3], [2, 2]),
         lambda: dist.all_reduce(torch.ones(1).expand(4)),
         lambda: dist.broadcast(torch.ones(1).expand(4), 0),
@@ -352,7 +354,7 @@ class OperationsTest(unittest.TestCase):
                     ranks.run(body, size)
 
     def test_under_debug_detail(self) -> None:
-        """Torch then wraps the backend, and compares calls before each."""
+        """Torch then wraps the backend, and compares the ranks' calls before each operation."""
         before = dist.get_debug_level()
         dist.set_debug_level(dist.DebugLevel.DETAIL)
         try:

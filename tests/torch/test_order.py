@@ -1,5 +1,5 @@
-"""What is waited for goes first (docs/internals/scheduler.md, "Order on the wire"): two hosts in the lab, whose rails
-are slow enough that of two operations issued together only one can be over early."""
+"""The operation that a rank waits for goes first (docs/internals/scheduler.md, "Order on the wire"). Two hosts in the
+lab have rails so slow that only one of two operations issued together can be complete early."""
 from __future__ import annotations
 
 import subprocess
@@ -12,16 +12,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
 
 import support  # noqa: E402
 
-# The priorities of two operations that are issued together, and which is waited for;
-# None: neither, who polls just looks.
+# The priorities of two operations that are issued together, and the index of the one that is waited for. None: the
+# rank only polls is_completed() of both.
 _CASES = [("normal", "normal", 0), ("normal", "normal", 1), ("urgent", "bulk", 1), ("normal", "normal", None),
           ("bulk", "urgent", None)]
-_FIRST = [0, 1, 1, 0, 1]
-_BYTES = 16 << 20  # that each rank gets, half of them from the other: 0.07 s over both rails
+_FIRST = [0, 1, 1, 0, 1]  # index of the operation that is complete first, for each case
+_BYTES = 16 << 20  # output of each rank, half of it from the other rank: 0.07 s over both rails
 
 
 def _rank() -> None:
-    """A rank of the job: of each case, which was over first."""
+    """A rank of the job. Prints for each case the operation that was complete first."""
     import torch
     import torch.distributed as dist
 

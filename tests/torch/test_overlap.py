@@ -1,4 +1,4 @@
-"""railweave.fsdp: collectives go beside compute, and nothing that is computed changes."""
+"""railweave.fsdp.overlap: collectives run beside compute, and every computed value stays the same."""
 from __future__ import annotations
 
 import unittest
@@ -17,21 +17,21 @@ import railweave.fsdp
 from railweave._buffers import Buffers
 import ranks
 import training
-from layered import LAYERS, WIDTH, Layer, Pairs, layered, telling
+from layered import LAYERS, WIDTH, Layer, Pairs, layered, logged
 
 
 def _diary_of_a_step(rank: int, size: int, options: dict[str, int]) -> list[str]:
-    """What happens in the second step: the first one records the order of layers."""
+    """Returns the events of the second step. The first step records the order of layers."""
     del rank
     diary: list[str] = []
-    gather, told_reduce = railweave._fsdp2.all_gather, telling(railweave._fsdp2.reduce_scatter, diary, LAYERS)
+    gather, logged_reduce = railweave._fsdp2.all_gather, logged(railweave._fsdp2.reduce_scatter, diary, LAYERS)
 
     def told_gather(*args: Any, **kwargs: Any) -> Any:
         diary.append("gather")
         return gather(*args, **kwargs)
 
     with mock.patch.object(railweave._fsdp2, "all_gather", told_gather), \
-            mock.patch.object(railweave._fsdp2, "reduce_scatter", told_reduce):
+            mock.patch.object(railweave._fsdp2, "reduce_scatter", logged_reduce):
         model = railweave.fsdp.overlap(layered(diary, size), **options)
         for _ in range(2):
             diary.clear()
@@ -43,15 +43,15 @@ def _diary_of_a_step(rank: int, size: int, options: dict[str, int]) -> list[str]
 
 
 def _diary_of_fsdp1(rank: int, size: int) -> list[str]:
-    """What happens to the reduce-scatters of a backward."""
+    """Returns the events of the reduce-scatters of a backward."""
     del rank, size
     diary: list[str] = []
-    told_reduce = telling(railweave._fsdp1.reduce_scatter, diary)
+    logged_reduce = logged(railweave._fsdp1.reduce_scatter, diary)
 
     torch.manual_seed(3)
     model = FullyShardedDataParallel(nn.Sequential(*(Layer(number, []) for number in range(LAYERS))),
                                      auto_wrap_policy=ModuleWrapPolicy({Layer}), device_id=torch.device("cpu"))
-    with mock.patch.object(railweave._fsdp1, "reduce_scatter", told_reduce):
+    with mock.patch.object(railweave._fsdp1, "reduce_scatter", logged_reduce):
         railweave.fsdp.overlap(model)
         model(torch.ones(2, WIDTH)).sum().backward()
         diary.append("end of backward")
@@ -63,7 +63,7 @@ def _gathers_before(diary: list[str], event: str) -> int:
 
 
 def _checkpointed(rank: int, size: int, overlapped: bool) -> tuple[list[list[float]], int]:
-    """Gradients, and how many reduce-scatters were unfinished at once at most."""
+    """Returns the gradients, and the largest number of reduce-scatters that were unfinished at once."""
     model = Pairs(nn.Sequential(*layered([], size)))
     fully_shard(model, mesh=init_device_mesh("cpu", (size,)))
     unfinished = most = 0
@@ -95,7 +95,7 @@ def _checkpointed(rank: int, size: int, overlapped: bool) -> tuple[list[list[flo
 
 
 def _by_hand(rank: int, size: int, overlapped: bool) -> list[list[float]]:
-    """Gradients where FSDP's hooks are called outside of backward, as a pipeline's stage does."""
+    """Returns the gradients if FSDP's hooks are called outside of backward, as a pipeline's stage calls them."""
     model = layered([], size)
     if overlapped:
         railweave.fsdp.overlap(model)
@@ -111,7 +111,7 @@ def _by_hand(rank: int, size: int, overlapped: bool) -> list[list[float]]:
 
 
 def _shared_layer(rank: int, size: int, overlapped: bool) -> list[torch.Tensor]:
-    """Gradients of a layer that runs twice: the second reduce-scatter's result is added to the first one's."""
+    """Returns the gradients of a layer that runs twice: the results of both reduce-scatters are added."""
     model = layered([], size)
     if overlapped:
         railweave.fsdp.overlap(model)
@@ -145,7 +145,7 @@ def _overlapped_twice(rank: int, size: int) -> None:
 
 
 def _overlapped_in_parts(rank: int, size: int, order: tuple[int, int]) -> None:
-    """The model and one of its layers."""
+    """Calls overlap() for the model (0) and for one of its layers (1), in this order."""
     del rank
     model = layered([], size)
     for at in order:
@@ -206,7 +206,7 @@ class OverlapTest(unittest.TestCase):
         for ahead in (1, 2, 3):
             diary = ranks.run(_diary_of_a_step, 2, {"prefetch": ahead})[0]
             backward = diary[diary.index(f"layer {LAYERS - 1}"):]
-            # Those that were kept are not gathered again.
+            # Layers whose parameters were kept after forward are not gathered again.
             for done, number in enumerate(reversed(range(LAYERS - 1)), start=1):
                 self.assertEqual(min(LAYERS - ahead, done), _gathers_before(backward, f"back {number}"),
                                  f"{ahead} ahead: {diary}")
@@ -262,11 +262,11 @@ class OverlapTest(unittest.TestCase):
     def test_bad_arguments_are_named(self) -> None:
         with self.assertRaisesRegex(ranks.RankFailed, "TypeError: .*fully_shard.*Linear"):
             ranks.run(lambda rank, size: railweave.fsdp.overlap(nn.Linear(2, 2)), 1)
-        with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already"):
+        with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model, or one"):
             ranks.run(_overlapped_twice, 1)
         for order in (0, 1), (1, 0):
             with self.assertRaisesRegex(ranks.RankFailed,
-                                        "ValueError: overlap: this model has it already, or one of its layers"):
+                                        "ValueError: overlap: this model, or one of its layers, has overlap already"):
                 ranks.run(_overlapped_in_parts, 1, order)
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: FSDP1 .*NO_SHARD"):
             ranks.run(_overlapped_without_a_place, 1)

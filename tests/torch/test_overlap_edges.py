@@ -1,5 +1,5 @@
-"""railweave.fsdp's overlap where steps do not go as usual: what raises, is skipped, changes between forward and
-backward, or was asked for before must neither be taken for later nor be lost."""
+"""railweave.fsdp.overlap in unusual steps: layers raise, are skipped or were gathered before, and parameters or
+gradients change between forward and backward. No layer uses old parameters, and no gradient is lost."""
 from __future__ import annotations
 
 import unittest
@@ -15,13 +15,13 @@ from torch.distributed.tensor import DTensor
 import railweave
 import railweave.fsdp
 import ranks
-from layered import LAYERS, WIDTH, Pairs, Told, layered, telling
+from layered import LAYERS, WIDTH, Pairs, LoggedWork, layered, logged
 
 
 def _after_a_failed_backward(rank: int, size: int) -> list[str]:
-    """What happens in a step after one whose backward raised halfway."""
+    """Returns the events of a step whose backward raised halfway, and of the next step."""
     diary: list[str] = []
-    told_reduce = telling(railweave._fsdp2.reduce_scatter, diary)
+    logged_reduce = logged(railweave._fsdp2.reduce_scatter, diary)
 
     def fail(_grad: torch.Tensor) -> None:
         raise ArithmeticError("in the middle of backward")
@@ -29,7 +29,7 @@ def _after_a_failed_backward(rank: int, size: int) -> list[str]:
     data = torch.full((2, WIDTH), rank + 1.0)
     plain = layered([], size)
     plain(data).sum().backward()
-    with mock.patch.object(railweave._fsdp2, "reduce_scatter", told_reduce):
+    with mock.patch.object(railweave._fsdp2, "reduce_scatter", logged_reduce):
         model = railweave.fsdp.overlap(layered([], size), reduce_scatters=LAYERS)
         between = model[2].register_forward_hook(lambda _module, _inputs, output: output.register_hook(fail) and None)
         try:
@@ -49,7 +49,7 @@ def _after_a_failed_backward(rank: int, size: int) -> list[str]:
 
 
 def _assert_runs_with_other_parameters(model: nn.Module, data: torch.Tensor, size: int) -> None:
-    """Changes them; what was gathered before shows in the result."""
+    """Changes the parameters. Asserts that the result is of the new ones: parameters gathered before would show."""
     plain = layered([], size)
     for parameter in (*plain.parameters(), *model.parameters()):
         parameter.to_local().fill_(0.1)
@@ -57,7 +57,7 @@ def _assert_runs_with_other_parameters(model: nn.Module, data: torch.Tensor, siz
 
 
 def _skipped_layer(rank: int, size: int) -> None:
-    """A layer that was fetched ahead and did not run, and whose parameters change before it does."""
+    """A layer is gathered ahead and does not run. Its parameters change before it runs."""
     del rank
     model = railweave.fsdp.overlap(layered([], size))
     data = torch.ones(2, WIDTH)
@@ -75,11 +75,11 @@ def _skipped_layer(rank: int, size: int) -> None:
 
 
 def _kept_for_no_backward(rank: int, size: int, gradients: bool) -> None:
-    """What forward gathered is kept for a backward, and parameters change before one comes."""
+    """Forward keeps gathered parameters for a backward that does not come, and the parameters change."""
     del rank
     model = railweave.fsdp.overlap(layered([], size))
     data = torch.ones(2, WIDTH)
-    for _ in range(2):  # the first records the order
+    for _ in range(2):  # the first forward records the order of layers
         with torch.set_grad_enabled(gradients):
             model(data)
     with torch.no_grad():
@@ -87,7 +87,7 @@ def _kept_for_no_backward(rank: int, size: int, gradients: bool) -> None:
 
 
 def _zeroed_between(rank: int, size: int, overlapped: bool) -> list[list[list[float]]]:
-    """Gradients of steps that zero those of the step before between forward and backward."""
+    """Returns the gradients of steps that zero the previous step's gradients between forward and backward."""
     model = layered([], size)
     if overlapped:
         railweave.fsdp.overlap(model)
@@ -102,8 +102,8 @@ def _zeroed_between(rank: int, size: int, overlapped: bool) -> list[list[list[fl
 
 
 def _changed_between(rank: int, size: int, overlapped: bool, by: str) -> list[list[list[float]]]:
-    """Gradients of steps whose parameters change between forward and backward,
-    `by` an optimizer or in the local shard."""
+    """Returns the gradients of steps whose parameters change between forward and backward, `by` an optimizer or by hand
+    in the local shard."""
     model = layered([], size)
     if overlapped:
         railweave.fsdp.overlap(model)
@@ -125,7 +125,7 @@ def _changed_between(rank: int, size: int, overlapped: bool, by: str) -> list[li
 
 
 class ByMethod(nn.Module):
-    """Its forward calls a method of its own for the first two layers, or not."""
+    """A model whose forward calls its method first_two() for the first two layers."""
 
     def __init__(self, layers: nn.Sequential, method: str) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ class ByMethod(nn.Module):
 
 
 def _gathers_of_a_step(rank: int, size: int, ahead: list[int], method: str, nested: bool) -> int:
-    """All-gathers of a step after the second, before which layers `ahead` were asked for."""
+    """Returns the number of all-gathers in the third step. Layers `ahead` are unsharded before each step."""
     model: Any = layered([], size)
     if nested:
         model = ByMethod(nn.Sequential(*model), method)
@@ -169,13 +169,13 @@ def _gathers_of_a_step(rank: int, size: int, ahead: list[int], method: str, nest
 
 
 def _failing_reduce(rank: int, size: int, failing: int) -> list[str]:
-    """What happens in a backward, of all layers at once, one of whose reduce-scatters fails."""
+    """Returns the events of a backward in which all reduce-scatters are under way at once and one fails."""
     del rank
     diary: list[str] = []
-    told_reduce = telling(railweave._fsdp2.reduce_scatter, diary)
+    logged_reduce = logged(railweave._fsdp2.reduce_scatter, diary)
 
     class Failing:
-        def __init__(self, work: Told) -> None:
+        def __init__(self, work: LoggedWork) -> None:
             self._work = work
 
         def wait(self) -> None:
@@ -183,7 +183,7 @@ def _failing_reduce(rank: int, size: int, failing: int) -> list[str]:
             raise ConnectionError(f"{self._work.name} failed")
 
     def reduce(*args: Any, **kwargs: Any) -> Any:
-        work = told_reduce(*args, **kwargs)
+        work = logged_reduce(*args, **kwargs)
         return Failing(work) if work.name == f"reduce {failing}" else work
 
     with mock.patch.object(railweave._fsdp2, "reduce_scatter", reduce):
@@ -196,7 +196,7 @@ def _failing_reduce(rank: int, size: int, failing: int) -> list[str]:
 
 
 def _recomputed_after_a_failed_backward(rank: int, size: int, overlapped: bool) -> list[float]:
-    """Losses of a model whose layers are computed anew in backward, one of which raised."""
+    """Returns the losses of a model that computes its layers anew in backward. One backward raises."""
     model = Pairs(nn.Sequential(*layered([], size)))
     fully_shard(model, mesh=init_device_mesh("cpu", (size,)))
     if overlapped:
@@ -225,11 +225,11 @@ def _recomputed_after_a_failed_backward(rank: int, size: int, overlapped: bool) 
 
 
 class Stop(Exception):
-    """In the middle of a forward."""
+    """Raised in the middle of a forward."""
 
 
 def _left_in_forward(rank: int, size: int, entered: str) -> None:
-    """Parameters change after a forward that fetched layers ahead and did not come to its end; then all of them run."""
+    """A forward gathers layers ahead and does not reach its end. Then the parameters change, and all layers run."""
     del rank
     model = layered([], size)
     if entered == "by a method":
@@ -292,7 +292,7 @@ class OverlapEdgesTest(unittest.TestCase):
         self.assertEqual(unasked, asked)
 
     def test_a_method_within_a_forward_has_nothing_gathered_twice(self) -> None:
-        # FSDP takes what follows it for forwards of their own, so backward gathers all again.
+        # FSDP takes the layers after the method for forwards of their own, so backward gathers all layers again.
         self.assertEqual(2 * LAYERS, ranks.run(_gathers_of_a_step, 2, [], "first_two", True)[0])
 
     def test_a_failed_reduce_scatter_is_raised_and_others_waited_for(self) -> None:

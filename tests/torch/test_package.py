@@ -1,4 +1,4 @@
-"""The package: which torch it is for, how it is registered, what it tells NCCL."""
+"""The Python package: the torch version that it accepts, its registration as a backend, and its settings for NCCL."""
 from __future__ import annotations
 
 import os
@@ -23,7 +23,7 @@ class PackageTest(unittest.TestCase):
             _version.check_torch("2.99.1+cu130")
         for expected in ("2.99.1+cu130", _version.TORCH_VERSION, "pip install"):
             self.assertIn(expected, str(raised.exception))
-        _version.check_torch(_version.minor(torch.__version__) + ".7")  # another patch level is well
+        _version.check_torch(_version.minor(torch.__version__) + ".7")  # another patch level is accepted
 
     def test_it_is_registered_once(self) -> None:
         railweave.register()

@@ -1,4 +1,4 @@
-"""Training with the backend gives what one process gives: losses over 20 steps."""
+"""Training with the backend gives the same losses over 20 steps as training in one process."""
 from __future__ import annotations
 
 import tempfile
@@ -69,7 +69,7 @@ class ParityTest(unittest.TestCase):
 
     def assert_losses(self, found: training.Losses, expected: training.Losses, tolerance: float) -> None:
         self.assertEqual(training.STEPS, len(found))
-        self.assertLess(expected[-1], expected[0])  # it learns
+        self.assertLess(expected[-1], expected[0])  # the model learns
         for step, (one, other) in enumerate(zip(found, expected)):
             self.assertLess(abs(one - other) / other, tolerance, f"step {step}: {one} instead of {other}")
 

@@ -1,6 +1,5 @@
-"""FSDP2 goes through a rail that is lost, one that returns and one that is slow, each in mid-step, without a wrong
-loss: every loss of either rank is, to the bit, that of the same training on rails that nobody touches. Two hosts in the
-lab."""
+"""FSDP2 on two hosts in the lab, while a rail is lost, returns and is slow in mid-step. Every loss of both ranks is, to
+the bit, the loss of the same training on undisturbed rails."""
 from __future__ import annotations
 
 import subprocess
@@ -14,16 +13,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
 import support  # noqa: E402
 
 _MBIT = 200
-_STEPS = 3  # of each phase
-_IN_STEP_S = 0.1  # so long after a step began, which takes 0.4 s on both rails
-# What happens in the first step of each phase.
+_STEPS = 3  # steps of each phase
+_IN_STEP_S = 0.1  # from the beginning of a step to the disturbance; a step takes 0.4 s on both rails
+# The phases, and the disturbance in the first step of each (options of `tools/lab set`).
 _PHASES = [("steady", ""), ("silent", "--host 1 --nic 1 --cut"), ("heard again", "--host 1 --nic 1 --up"),
            ("down", "--host 0 --nic 1 --down"), ("up again", "--host 0 --nic 1 --up"),
            ("slow", f"--nic 1 --rate {_MBIT // 20}mbit"), ("fast again", f"--nic 1 --rate {_MBIT}mbit")]
 
 
 def _rank() -> None:
-    """A rank of the job: the bytes that each NIC sent in each phase's later steps, and the losses of both trainings."""
+    """A rank of the job. Prints the bytes that each NIC sent in a phase's later steps, and both trainings' losses."""
     import os
     import threading
 
@@ -100,7 +99,7 @@ class RailsTest(unittest.TestCase):
             self.assertEqual(losses["undisturbed"], losses["disturbed"], done.stdout)
             self.assertEqual(len(losses["disturbed"]), len(set(losses["disturbed"])), "it does not learn")
             first, second = ({words[1]: int(words[2 + nic]) for words in said if words[0] == "sent"} for nic in (0, 1))
-            for lost in ("silent", "down"):  # it was lost indeed
+            for lost in ("silent", "down"):  # the rail was lost indeed
                 self.assertLess(second[lost], 0.1 * first[lost], done.stdout)
             self.assertLess(second["slow"], 0.5 * first["slow"], done.stdout)
 

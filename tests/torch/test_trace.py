@@ -1,4 +1,4 @@
-"""Traces and reports: what they tell of operations, waits, rails and ranks; files that are merged; what is refused."""
+"""Traces and reports: their operations, waits, rails and ranks, merged files, and refused arguments."""
 from __future__ import annotations
 
 import contextlib
@@ -30,8 +30,8 @@ _LATE_STEP = 2
 
 
 def _traced(rank: int, size: int, store: str, folder: str, slow: bool) -> tuple[list[dict[str, Any]], bool]:
-    """Steps of an all-gather and a reduce-scatter, over TCP; rank 1 is late to one of them. The report, and whether a
-    second trace is refused."""
+    """Runs steps of an all-gather and a reduce-scatter over TCP. If `slow`, rank 1 is late in one step. Returns the
+    report, and whether a second trace is refused."""
     os.environ["RAILWEAVE_SHM"] = "off"
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
                             timeout=timedelta(seconds=60))
@@ -59,12 +59,12 @@ def _traced(rank: int, size: int, store: str, folder: str, slow: bool) -> tuple[
 
 
 def _asked_for_its_clock(rank: int, _size: int) -> tuple[int, int]:
-    """As if each were on another host; all have one clock."""
+    """Returns the clock's offset and its error as if each rank were on another host. All ranks have one clock."""
     return _report._clock_offset(None, rank, ["a", "b", "c"])
 
 
 def _one_step(_rank: int, _size: int) -> tuple[list[int], float]:
-    """Numbers of the steps, and how long the last took."""
+    """Returns the numbers of the steps, and the duration of the last one."""
     with railweave.trace():
         railweave.step()
         dist.all_reduce(torch.ones(1000))
@@ -74,7 +74,7 @@ def _one_step(_rank: int, _size: int) -> tuple[list[int], float]:
 
 
 def _marked_at_the_end(_rank: int, _size: int) -> tuple[int, list[int]]:
-    """How often step() was called before, and numbers of the steps."""
+    """Calls step() at the end of each step. Returns the number of step()'s calls before, and the steps' numbers."""
     with railweave.trace():
         for _ in range(3):
             dist.all_reduce(torch.ones(1000))
@@ -83,8 +83,8 @@ def _marked_at_the_end(_rank: int, _size: int) -> tuple[int, list[int]]:
 
 
 def _traced_by_subgroups(rank: int, size: int, store: str, folder: str) -> int:
-    """Railweave serves a group of each rank's own, and the trace ends when no group is left.
-    How many ranks the file tells of."""
+    """Each rank has a group of Railweave's for itself, and a trace begins and ends when no group is left. Returns the
+    number of ranks in the file."""
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
     for other in range(size):
         dist.new_group([other], backend="railweave")
@@ -95,19 +95,19 @@ def _traced_by_subgroups(rank: int, size: int, store: str, folder: str) -> int:
 
 
 def _traced_to_one_file(_rank: int, _size: int, folder: str) -> list[str]:
-    """Twice. What warnings said."""
+    """Every rank writes its trace to the same file, twice. Returns the texts of the warnings."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for _ in range(2):
             dist.barrier()
             with railweave.trace(f"{folder}/trace.json"):
-                time.sleep(0.05)  # files' times are some milliseconds coarse
+                time.sleep(0.05)  # the times of files are some milliseconds coarse
                 dist.barrier()
     return [str(one.message) for one in said]
 
 
 def _profiled(rank: int, _size: int, folder: str) -> None:
-    """A trace and, of the same operations, a profile of torch's."""
+    """Writes a trace, and torch's profile of the same operations."""
     with railweave.trace(f"{folder}/trace-{rank}.json"), \
             torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         for _ in range(3):
@@ -166,7 +166,7 @@ class TraceTest(unittest.TestCase):
         names = {event["name"] for event in whole["traceEvents"]}
         self.assertTrue({"step 0", "step 3"} <= names, names)
         self.assertTrue(any(name.startswith("all_gather ") for name in names))
-        # Another boot, whose clock is 5 s behind: found by the segments.
+        # Another boot, whose clock differs by 5 s. The segments show the offset.
         other = json.loads(paths[1].read_text())
         other["railweave"]["boot"] = "another"
         other["railweave"]["monotonic_offset_ns"] += 5_000_000_000
@@ -203,7 +203,7 @@ class TraceTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "bad.json: expected a Chrome trace"):
             timeline.merged([bad])
         bad.write_text('{"traceEvents": []}')
-        with self.assertRaisesRegex(ValueError, "expected a trace of railweave's"):
+        with self.assertRaisesRegex(ValueError, "expected a Railweave trace"):
             timeline.merged([bad])
         ours = '"railweave": {"rank": 0, "boot": "a", "monotonic_offset_ns": 0}'
         step = '{"ph": "X", "name": "step 0", "pid": 0, "tid": 1, "ts": 0, "dur": 5}'
@@ -243,7 +243,7 @@ class TraceTest(unittest.TestCase):
         with self.assertRaisesRegex(FileNotFoundError, told), railweave.trace(self.folder / "none" / "x-0.json"):
             begun.append(True)
         self.assertEqual([], begun)
-        with railweave.trace():  # none was left on
+        with railweave.trace():  # the refused trace left none on
             pass
         with self.assertRaisesRegex(TypeError, "trace: expected a path or None, found 5"):
             railweave.trace(5)
@@ -278,7 +278,7 @@ class TraceTest(unittest.TestCase):
     def test_ranks_that_were_given_one_file_keep_their_traces(self) -> None:
         (self.folder / "trace.json").write_text("of another day")
         said = [one for of_rank in ranks.run(_traced_to_one_file, 2, str(self.folder)) for one in of_rank]
-        self.assertEqual(2, len(said), said)  # of two times
+        self.assertEqual(2, len(said), said)  # one each time
         self.assertRegex(said[0], "another process wrote .*/trace.json meanwhile")
         for path in self.folder.iterdir():
             self.assertIn("railweave", json.loads(path.read_text()))
@@ -289,7 +289,7 @@ class TraceTest(unittest.TestCase):
             path = self.folder / f"{number}.json"
             with self.assertWarns(UserWarning), railweave.trace(path):
                 path.write_text("another's")
-                # A tick's, as kernels before 6.13 stamp files.
+                # The time of the last tick, as kernels before 6.13 stamp files.
                 os.utime(path, ns=(time.clock_gettime_ns(_trace._CLOCK_OF_FILES),) * 2)
             self.assertEqual("another's", path.read_text())
 
@@ -343,7 +343,7 @@ class TraceTest(unittest.TestCase):
     def test_the_end_of_a_trace_ends_its_last_step(self) -> None:
         for numbers, seconds in ranks.run(_one_step, 2):
             self.assertEqual(1, len(numbers))
-            self.assertGreater(seconds, 0.045)  # what came after the last operation is in it, too
+            self.assertGreater(seconds, 0.045)  # the time after the last operation counts, too
 
     def test_marks_at_the_end_of_each_step_make_no_empty_one(self) -> None:
         for first, numbers in ranks.run(_marked_at_the_end, 2):
@@ -374,7 +374,7 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual("rails", _figures.limit_of(step, {1: 5e7}, 1e8))
         self.assertEqual("compute", _figures.limit_of({**step, "exposed_s": 0.01}, {}, 0))
         step["rails"]["shm"] = step["rails"]["eth1"] = {"busy_while_exposed": 0.2}
-        self.assertEqual("rails", _figures.limit_of(step, {}, 0))  # all wait for the one that is full
+        self.assertEqual("rails", _figures.limit_of(step, {}, 0))  # the other rails wait for the full one
         step["rails"]["eth0"] = {"busy_while_exposed": 0.8}
         self.assertEqual("latency", _figures.limit_of(step, {}, 0))
         self.assertEqual("latency", _figures.limit_of({**step, "rails": {}}, {}, 0))
@@ -400,7 +400,8 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual((10.0, 6.0, 4.0), (found["step_s"], found["compute_s"], found["exposed_s"]))
         self.assertEqual(1 - 3 / 8, found["overlap_efficiency"])
         self.assertEqual((2, 150, 2), (found["operations"], found["in_flight_bytes"], found["in_flight_operations"]))
-        # What arrives later is the next step's; the rail is busy while exposed from 2 to 3 and from 9 to 10.
+        # A segment that arrives later counts for the next step. The rail is busy while exposed from 2 to 3 and from 9
+        # to 10.
         self.assertEqual({"eth0": {"out_bytes": 2 * second, "in_bytes": 0, "out_gbps": 1.6, "in_gbps": 0.0,
                                    "busy_while_exposed": 0.5}}, found["rails"])
 
@@ -414,7 +415,7 @@ class FiguresTest(unittest.TestCase):
     def test_the_most_at_once(self) -> None:
         operations = [_operation(0, 10, bytes=1), _operation(2, 20, bytes=2, live=10), _operation(12, 30, bytes=4),
                       _operation(40, 50, bytes=8)]
-        # The first ends as the second is live.
+        # The first operation ends as the second becomes live.
         self.assertEqual(6, _figures.most_at_once(operations, 0, 35, lambda one: one.bytes))
         self.assertEqual(2, _figures.most_at_once(operations, 0, 12, lambda one: one.bytes))
         self.assertEqual(0, _figures.most_at_once(operations, 30, 40, lambda one: one.bytes))
@@ -431,7 +432,7 @@ class FiguresTest(unittest.TestCase):
     def test_a_step_is_judged_by_who_waited_longest_for_others(self) -> None:
         def waited(others: float, exposed: float) -> dict[str, float]:
             return {"step_s": 1.0, "waited_for_others_s": others, "exposed_s": exposed}
-        # Too short a wait for others counts for nothing.
+        # A wait for others of 0.05 of a step is too short to count.
         self.assertEqual(1, _report._judge([waited(0.05, 0.2), waited(0.0, 0.3)])[0])
         self.assertEqual(0, _report._judge([waited(0.15, 0.2), waited(0.0, 0.9)])[0])
         self.assertEqual(2, _report._judge([waited(0.15, 0.9), waited(0.0, 0.9), waited(0.2, 0.3)])[0])

@@ -1,4 +1,5 @@
-"""A small model and its training, in one process and sharded in every way: what test_parity.py compares."""
+"""Trains a small model in one process and sharded in every way. test_parity.py and test_overlap.py compare the
+losses."""
 from __future__ import annotations
 
 from typing import Any, Callable
@@ -32,7 +33,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """Predicts each word's successor. `spare` is used by every other step only, where asked for."""
+    """Predicts each word's successor. `spare` is a layer that some trainings use in every other step only."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,13 +55,14 @@ def new_model() -> Model:
 
 
 def _batch(step: int) -> torch.Tensor:
-    """One of two, so that there is something to learn."""
+    """Returns one of two batches, so that there is something to learn."""
     return torch.randint(_WORDS, (_BATCH, _LENGTH + 1), generator=torch.Generator().manual_seed(step % 2))
 
 
 def train(model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0, size: int = 1, skips_spare: bool = False,
           accumulated: int = 1) -> Losses:
-    """Losses over the whole batch, of which each rank computes its part; the mean of equal parts' means."""
+    """Returns the losses over the whole batch. Each rank computes an equal part; a loss is the mean of the parts'
+    means."""
     losses = []
     for step in range(STEPS):
         total = 0.0
@@ -86,7 +88,7 @@ def train(model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0, siz
 
 
 def _sgd(model: nn.Module) -> torch.optim.Optimizer:
-    # Without foreach: parameters may be of several kinds.
+    # Without foreach, because parameters may be of several kinds.
     return torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5, foreach=False)
 
 

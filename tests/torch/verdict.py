@@ -1,4 +1,4 @@
-"""What the outcomes of torch's tests say: which tests do not conform, and a table."""
+"""Judges the outcomes of torch's tests: the tests that do not conform, and a table."""
 
 import json
 from collections import Counter
@@ -20,23 +20,23 @@ class Result:
 
     @property
     def kind(self):
-        """What one process can run."""
+        """The mode and the world size. One worker runs results of one kind."""
         return self.mode, self.world_size
 
 
 def lines_of(path):
-    """Those that say something."""
+    """Returns the file's lines without comments and empty lines."""
     lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
     return [line for line in lines if line]
 
 
 def read_chosen(path):
-    """Of lines "test mode world_size"."""
+    """Returns the results to fill in, from lines "test mode world_size"."""
     return [Result(test, mode, int(size)) for test, mode, size in (line.split() for line in lines_of(path))]
 
 
 def read_exceptions(path, tests):
-    """({test: reason}, faults of the file)."""
+    """Returns ({test: reason}, faults of the file)."""
     exceptions = dict((line.split(None, 1) + [""])[:2] for line in lines_of(path))
     faults = [f"{path.name}: {test}: no such test" for test in exceptions if test not in tests]
     faults += [f"{path.name}: {test}: a reason is missing" for test, reason in exceptions.items() if not reason]
@@ -46,13 +46,13 @@ def read_exceptions(path, tests):
 
 
 def read_control(path):
-    """{(test, world size): whether Gloo passes it}."""
+    """Returns {(test, world size): whether Gloo passes the test}."""
     tests = json.loads(path.read_text())["tests"]
     return {(test, int(size)): outcome == "passed" for test, sizes in tests.items() for size, outcome in sizes.items()}
 
 
 def write_control(path, version, results):
-    """Gloo's outcomes, a line for each test."""
+    """Writes Gloo's outcomes, a line for each test."""
     outcomes = {}
     for r in results:
         outcomes.setdefault(r.test, {})[str(r.world_size)] = r.outcome + (f": {r.reason}" if r.reason else "")
@@ -66,8 +66,8 @@ def not_passed(results):
 
 
 def not_conforming(results, control, exceptions):
-    """A line for each test and world size that passes under Gloo and in neither of our modes, and for each exception
-    that passes at every world size. `results`: of both of our modes."""
+    """Returns a line for each test and world size that passes under Gloo and in neither of our modes, and for each
+    exception that passes at every world size. `results`: of both of our modes."""
     ways = {}
     for result in results:
         key = result.test, result.world_size

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The verdict over outcomes of torch's tests."""
+"""The verdict on outcomes of torch's tests."""
 
 import tempfile
 import unittest
@@ -10,7 +10,7 @@ from verdict import Result
 
 
 def results_of(*outcomes):
-    """Of test_a at world size 2: its outcomes by our name and as Gloo."""
+    """Returns results of test_a at world size 2: its outcome under our own name, then in Gloo's place."""
     return [Result("test_a", mode, 2, outcome, "why") for mode, outcome in zip(verdict.OURS, outcomes)]
 
 

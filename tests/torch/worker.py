@@ -1,8 +1,8 @@
 """Runs torch's tests one after the other, each in a process forked from this one, which has torch imported.
 
-Asked by tests/torch/conformance: a line of JSON {"test", "limit_s", "log"} on the standard input is answered by one on
-the standard output {"outcome": "passed" | "failed" | "skipped", "reason", "seconds"}. The first line tells torch's
-version and the names of the tests. What a test prints goes to its log.
+Serves tests/torch/conformance: for each line of JSON {"test", "limit_s", "log"} on the standard input, writes a line
+{"outcome": "passed" | "failed" | "skipped", "reason", "seconds"} to the standard output. The first line of output has
+torch's version and the names of the tests. The output of a test goes to its log.
 """
 
 import json
@@ -18,13 +18,13 @@ from pathlib import Path
 from distributed_tests import die_with_parent, torch_distributed_tests
 
 LONGEST_REASON = 300
-# How torch says that a rank's process ended badly; why is in the log.
+# Torch's message that a rank's process ended badly. The log has the reason.
 BAD_END = re.compile(r"Expected 0 but got (-?\d+)\.")
 
 
 def what_was_raised(text):
-    """Of tracebacks, the last exception with the line after it, where assertions have their values;
-    else the last line."""
+    """Returns the last exception of the tracebacks, with the next line, where assertions have their values. Without an
+    exception: the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     raised = [i for i, line in enumerate(lines) if re.match(r"[\w.]*(Error|Exception)\b: ", line)]
     return " ".join(lines[raised[-1] : raised[-1] + 2] if raised else lines[-1:])
@@ -38,7 +38,7 @@ def why_failed(text, log):
 
 
 def verdict(result, log):
-    """(outcome, reason) of a unittest.TestResult of one test."""
+    """Returns (outcome, reason) of a unittest.TestResult of one test. Prints the traceback of a failure."""
     bad = result.failures + result.errors
     if bad:
         text = bad[0][1]
@@ -51,8 +51,8 @@ def verdict(result, log):
 
 
 def lead(tests, name, log, answer):
-    """The forked process: runs the test, whose ranks it forks in turn,
-    and writes the outcome to `answer`. Never returns."""
+    """Runs in the forked process: runs the test, which forks its ranks, and writes the outcome to `answer`. Never
+    returns."""
     os.setsid()
     die_with_parent()
     with log.open("w") as to:
@@ -67,7 +67,7 @@ def lead(tests, name, log, answer):
 
 
 def run_one(tests, name, limit_s, log):
-    """(outcome, reason) of a test, within `limit_s`; nothing of it is left."""
+    """Runs a test for at most `limit_s` and kills all its processes. Returns (outcome, reason)."""
     test = getattr(tests, name)
     if getattr(test, "__unittest_skip__", False):
         return "skipped", test.__unittest_skip_why__
@@ -82,7 +82,7 @@ def run_one(tests, name, limit_s, log):
     os.close(answer)
     try:
         os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:  # it did not come as far as having a group
+    except ProcessLookupError:  # the leader has not made its process group yet
         os.kill(leader, signal.SIGKILL)
     os.waitpid(leader, 0)
     if text:

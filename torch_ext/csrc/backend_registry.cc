@@ -40,7 +40,7 @@ void leave_all() {
       if (auto backend = one.lock()) there.push_back(std::move(backend));
   }
   for (const auto& backend : there) backend->leave();
-  await_apart();
+  await_future_threads();
 }
 
 }  // namespace railweave::torch_ext

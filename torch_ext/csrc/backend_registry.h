@@ -8,7 +8,7 @@ namespace railweave::torch_ext {
 
 // Registers a backend without keeping it alive.
 void register_backend(const c10::intrusive_ptr<RailweaveBackend>& backend);
-// Calls leave() of each backend, then waits for Futures' tasks (await_apart()). The GIL must not be held.
+// Calls leave() of each backend, then waits for Futures' tasks (await_future_threads()). The GIL must not be held.
 void leave_all();
 
 }  // namespace railweave::torch_ext

@@ -62,7 +62,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at
     TORCH_CHECK(output.numel() == input.numel(), submission.caller(), ": the output has ", output.numel(),
                 " elements, the input ", input.numel());
   check_own_part(sent, received, rank_, submission.caller());
-  const void* const from = submission.read(submission.apart(input, output, std::nullopt));
+  const void* const from = submission.read(submission.without_alias(input, output, std::nullopt));
   void* const to = submission.write(output);
   submission.input(input);
   submission.result(output);
@@ -86,7 +86,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall(Tensors& outputs, Tensors& 
   check_own_part(sent, received, rank_, submission.caller());
   const auto all_inputs = joined(inputs), all_outputs = joined(outputs);
   const void* const from = all_inputs && all_outputs
-                               ? submission.read(submission.apart(*all_inputs, *all_outputs, std::nullopt))
+                               ? submission.read(submission.without_alias(*all_inputs, *all_outputs, std::nullopt))
                                : submission.read(at::TensorList(inputs));
   void* const to = submission.write(at::TensorList(outputs));
   submission.inputs(inputs);

@@ -24,7 +24,7 @@ void add_all_gather(Submission& submission, const at::Tensor& output, const at::
   };
   const auto slices = submission.slices(output, ranks);
   if (slices.size() == 1) {
-    const void* const from = submission.read(submission.apart(input, output, rank * input.numel()));
+    const void* const from = submission.read(submission.without_alias(input, output, rank * input.numel()));
     return add(from, submission.write(output), moved(input));
   }
   const at::Tensor from = submission.row_to_read(input), to = submission.row_to_write(output);
@@ -42,7 +42,7 @@ at::Tensor beside(Submission& submission, const at::Tensor& input, const Tensors
   if (!whole) return input;
   std::int64_t own_at = 0;
   for (int before = 0; before < rank; ++before) own_at += outputs[std::size_t(before)].numel();
-  return submission.apart(input, *whole, own_at);
+  return submission.without_alias(input, *whole, own_at);
 }
 
 void add_all_gather(Submission& submission, const Tensors& outputs, const at::Tensor& input, int rank, int ranks) {
@@ -175,7 +175,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::scatter(Tensors& outputs, Lists& inp
                 ": requires a single-element input list containing a list with ", size_, " tensors.");
     check_alike(inputs.front(), output, submission.caller());
     const auto whole = joined(inputs.front());
-    from = whole ? submission.read(submission.apart(*whole, output, -rank_ * output.numel()))
+    from = whole ? submission.read(submission.without_alias(*whole, output, -rank_ * output.numel()))
                  : submission.read(at::TensorList(inputs.front()));
     submission.inputs(inputs.front());
   } else {

@@ -40,7 +40,7 @@ void add_reduce_scatter(Submission& submission, const at::Tensor& to_output, con
   };
   const auto slices = submission.slices(input, ranks);
   if (slices.size() == 1) {
-    const void* const from = submission.read(submission.apart(input, output, -rank * output.numel()));
+    const void* const from = submission.read(submission.without_alias(input, output, -rank * output.numel()));
     return add(from, submission.write(output), output.numel());
   }
   const at::Tensor from = submission.row_to_read(input), to = submission.row_to_write(output);
@@ -104,8 +104,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lis
     counts.push_back(std::size_t(input.numel()));
   }
   const auto whole = joined(list);
-  const void* const from =
-      whole ? submission.read(submission.apart(*whole, output, -own_at)) : submission.read(at::TensorList(list));
+  const void* const from = whole ? submission.read(submission.without_alias(*whole, output, -own_at))
+                                 : submission.read(at::TensorList(list));
   void* const to = submission.write(output);
   submission.inputs(inputs.front());
   submission.result(outputs.front());

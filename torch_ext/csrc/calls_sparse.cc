@@ -51,7 +51,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::allreduce_sparse(Tensors& tensors, c
   TORCH_CHECK(tensor.layout() == at::kSparse && (tensor.is_cpu() || tensor.is_cuda()), submission.caller(),
               ": expected a sparse tensor on the CPU or on a CUDA device, found ", tensor.layout(), " on ",
               tensor.device());
-  TORCH_CHECK(options.reduceOp == c10d::ReduceOp::SUM, submission.caller(), ": only sums");
+  TORCH_CHECK(options.reduceOp == c10d::ReduceOp::SUM, submission.caller(), ": sparse tensors can only be summed");
   const at::Tensor mine = tensor.coalesce().to(at::kCPU);
   const c10d::AllgatherOptions as_these{options.timeout, options.asyncOp};
 

@@ -9,7 +9,7 @@
 
 #include "base/mutex.h"
 #include "base/process_origin.h"
-#include "collectives/exec/service_thread.h"
+#include "base/service_thread.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -60,14 +60,14 @@ void Pool::run() {
 
 }  // namespace
 
-void run_apart(std::function<void()> task) {
+void run_on_future_thread(std::function<void()> task) {
   Pool& all = pool();
   {
     const MutexLock lock(all.mutex);
     bool taken = all.idle > int(all.tasks.size());
     if (!taken) {
       std::thread another;
-      taken = collectives::start_service_thread(another, "railweave-then", [&all] { all.run(); }).ok();
+      taken = start_service_thread(another, "railweave-then", [&all] { all.run(); }).ok();
       if (another.joinable()) another.detach();
     }
     if (taken) {
@@ -79,7 +79,7 @@ void run_apart(std::function<void()> task) {
   task();
 }
 
-void await_apart() {
+void await_future_threads() {
   Pool& all = pool();
   const MutexLock lock(all.mutex);
   all.ended.wait_for(all.mutex, kAwaitMost,

@@ -12,9 +12,9 @@ namespace railweave::torch_ext {
 
 // Runs `task` at once on one of these threads, even if all others are busy. Runs the task on the caller's thread if no
 // thread can be started. Any thread; the GIL is not needed. `task` must not throw.
-void run_apart(std::function<void()> task);
+void run_on_future_thread(std::function<void()> task);
 
 // Waits until no task is left, for some seconds at most. Must not be called within a task or with the GIL held.
-void await_apart();
+void await_future_threads();
 
 }  // namespace railweave::torch_ext

@@ -5,38 +5,27 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "collectives/exec/service_thread.h"
+#include "base/service_thread.h"
+#include "torch_ext/csrc/thread_end.h"
 
 namespace railweave::torch_ext {
 
-Deadlines::~Deadlines() {
-  if (origin_.in_child()) {  // a forked child lacks the thread; destroying the condition variable would wait for it
-    new std::shared_ptr<Clock>(clock_);
-    return;
-  }
-  {
-    const MutexLock lock(clock_->mutex);
-    clock_->over = true;
-  }
-  clock_->changed.notify_all();
-  if (!clock_->thread.joinable()) return;
-  clock_->thread.get_id() == std::this_thread::get_id() ? clock_->thread.detach() : clock_->thread.join();
-}
+Deadlines::~Deadlines() { end_thread(origin_, timer_); }
 
 Status Deadlines::expect(TimePoint deadline) {
   if (origin_.in_child()) return {};  // no thread here, and the lock may be held for ever
-  const MutexLock lock(clock_->mutex);
-  if (deadline >= clock_->next) return {};
-  clock_->next = deadline;
-  if (!clock_->started) {
-    RW_TRY(collectives::start_service_thread(clock_->thread, "railweave-late", [clock = clock_] { clock->run(); }));
-    clock_->started = true;
+  const MutexLock lock(timer_->mutex);
+  if (deadline >= timer_->next) return {};
+  timer_->next = deadline;
+  if (!timer_->started) {
+    RW_TRY(start_service_thread(timer_->thread, "railweave-late", [timer = timer_] { timer->run(); }));
+    timer_->started = true;
   }
-  clock_->changed.notify_all();
+  timer_->changed.notify_all();
   return {};
 }
 
-void Deadlines::Clock::run() {
+void Deadlines::Timer::run() {
   MutexLock lock(mutex);
   while (!over) {
     const Nanos left = next == TimePoint::max() ? Nanos(std::chrono::hours(1)) : next - now();

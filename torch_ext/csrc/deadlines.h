@@ -17,7 +17,7 @@ class Deadlines {
  public:
   // `end_late` ends late operations and returns the next deadline. It is called on this object's thread, without a lock
   // held.
-  explicit Deadlines(std::function<TimePoint()> end_late) : clock_(std::make_shared<Clock>(std::move(end_late))) {}
+  explicit Deadlines(std::function<TimePoint()> end_late) : timer_(std::make_shared<Timer>(std::move(end_late))) {}
   // Joins the thread. If called from `end_late` (an ended operation dropped the last reference to a backend), detaches
   // the thread.
   ~Deadlines();
@@ -26,8 +26,8 @@ class Deadlines {
   Status expect(TimePoint deadline);
 
  private:
-  struct Clock {
-    explicit Clock(std::function<TimePoint()> given) : end_late(std::move(given)) {}
+  struct Timer {
+    explicit Timer(std::function<TimePoint()> given) : end_late(std::move(given)) {}
     std::function<TimePoint()> end_late;
     Mutex mutex;
     ConditionVariable changed;
@@ -38,7 +38,7 @@ class Deadlines {
     void run();
   };
   const ProcessOrigin origin_;
-  const std::shared_ptr<Clock> clock_;
+  const std::shared_ptr<Timer> timer_;
 };
 
 }  // namespace railweave::torch_ext

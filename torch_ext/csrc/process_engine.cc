@@ -21,26 +21,26 @@ void say(LogLevel level, LogTopic, const char*, int, std::string_view text) {
   }
 }
 
-struct Known {
+struct OneEngine {
   Mutex mutex;
   std::optional<ProcessOrigin> made_in RW_GUARDED_BY(mutex);
   std::weak_ptr<Engine> engine RW_GUARDED_BY(mutex);
 };
 
 // Never destroyed, because threads may outlive the objects of a process that exits. A forked child has one of its own,
-// because the parent's mutex may be held for ever.
-Known& known() {
-  static Known* const of_parent = new Known;
+// because the parent's mutex may be held for ever. Children of that child share the child's.
+OneEngine& one_engine() {
+  static OneEngine* const of_parent = new OneEngine;
   static const ProcessOrigin origin;
   if (!origin.in_child()) return *of_parent;
-  static Known* const of_child = new Known;
+  static OneEngine* const of_child = new OneEngine;
   return *of_child;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<Engine>> process_engine() {
-  Known& here = known();
+  OneEngine& here = one_engine();
   const MutexLock lock(here.mutex);
   const bool inherited = here.made_in && here.made_in->in_child();
   if (auto engine = here.engine.lock(); engine && !inherited) return engine;

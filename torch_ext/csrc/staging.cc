@@ -44,8 +44,8 @@ class GuardedDevice final : public StagedDevice {
   MarkPtr mark() override {
     const c10::Stream stream = guard_.getStream(device_);
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 12
-    TORCH_CHECK(!guard_.isStreamCapturing(stream), "railweave: the host takes part in its operations; a graph of ",
-                device_, " cannot capture them");
+    TORCH_CHECK(!guard_.isStreamCapturing(stream), "railweave: operations need the host, so a CUDA graph of ", device_,
+                " cannot capture them");
 #endif
     return std::make_shared<EventMark>(stream);
   }
@@ -74,7 +74,7 @@ class GuardedDevice final : public StagedDevice {
   const c10::Stream to_host_, to_device_;
 };
 
-struct Known {
+struct KnownDevices {
   Mutex mutex;
   std::map<c10::DeviceIndex, std::unique_ptr<GuardedDevice>> devices RW_GUARDED_BY(mutex);
 };
@@ -83,7 +83,7 @@ struct Known {
 
 StagedDevice* staged_device(at::Device device) {
   if (!device.is_cuda() || !c10::impl::hasDeviceGuardImpl(device.type())) return nullptr;
-  static Known* const known = new Known;
+  static KnownDevices* const known = new KnownDevices;
   const MutexLock lock(known->mutex);
   auto& found = known->devices[device.index()];
   if (!found) found = std::make_unique<GuardedDevice>(device);

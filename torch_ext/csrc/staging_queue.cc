@@ -4,7 +4,8 @@
 #include <exception>
 
 #include "base/error.h"
-#include "collectives/exec/service_thread.h"
+#include "base/service_thread.h"
+#include "torch_ext/csrc/thread_end.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -15,32 +16,22 @@ constexpr auto kPoll = std::chrono::microseconds(20);
 }  // namespace
 
 StagingQueue::~StagingQueue() {
-  if (origin_.in_child()) {  // a forked child lacks the thread; destroying the condition variable would wait for it
-    new std::shared_ptr<Pending>(line_);
-    return;
-  }
   end(Status(Code::cancelled, Scope::engine, "the process group is gone"));
-  {
-    const MutexLock lock(line_->mutex);
-    line_->over = true;
-  }
-  line_->changed.notify_all();
-  if (!line_->thread.joinable()) return;
-  line_->thread.get_id() == std::this_thread::get_id() ? line_->thread.detach() : line_->thread.join();
+  end_thread(origin_, pending_);
 }
 
 void StagingQueue::add(MarkPtr ready, Launch launch) {
   if (origin_.in_child()) return launch({});  // the group itself refuses calls in a forked child
   Status status;
   {
-    const MutexLock lock(line_->mutex);
-    status = line_->ended;
-    if (!line_->waiting.empty() || (status.ok() && ready)) {
-      if (line_->waiting.empty() && !line_->thread.joinable())
-        status = collectives::start_service_thread(line_->thread, "railweave-stage", [line = line_] { line->run(); });
-      if (!line_->waiting.empty() || status.ok()) {
-        line_->waiting.push_back({std::move(ready), std::move(launch)});
-        line_->changed.notify_all();
+    const MutexLock lock(pending_->mutex);
+    status = pending_->ended;
+    if (!pending_->waiting.empty() || (status.ok() && ready)) {
+      if (pending_->waiting.empty() && !pending_->thread.joinable())
+        status = start_service_thread(pending_->thread, "railweave-stage", [pending = pending_] { pending->run(); });
+      if (!pending_->waiting.empty() || status.ok()) {
+        pending_->waiting.push_back({std::move(ready), std::move(launch)});
+        pending_->changed.notify_all();
         return;
       }
     }
@@ -50,15 +41,15 @@ void StagingQueue::add(MarkPtr ready, Launch launch) {
 
 void StagingQueue::end(const Status& why) {
   if (origin_.in_child()) return;
-  const MutexLock lock(line_->mutex);
-  if (line_->ended.ok()) line_->ended = why;
+  const MutexLock lock(pending_->mutex);
+  if (pending_->ended.ok()) pending_->ended = why;
 }
 
 void StagingQueue::drain() {
   if (origin_.in_child()) return;
-  const MutexLock lock(line_->mutex);
-  if (line_->thread.get_id() == std::this_thread::get_id()) return;
-  line_->changed.wait(line_->mutex, [this]() RW_REQUIRES(line_->mutex) { return line_->waiting.empty(); });
+  const MutexLock lock(pending_->mutex);
+  if (pending_->thread.get_id() == std::this_thread::get_id()) return;
+  pending_->changed.wait(pending_->mutex, [this]() RW_REQUIRES(pending_->mutex) { return pending_->waiting.empty(); });
 }
 
 Status StagingQueue::Pending::until_ready(const MarkPtr& ready) {

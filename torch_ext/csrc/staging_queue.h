@@ -20,7 +20,7 @@ class StagingQueue {
   // Called with ok, or with the reason why the operation must not go to the group.
   using Launch = std::function<void(const Status&)>;
 
-  StagingQueue() : line_(std::make_shared<Pending>()) {}
+  StagingQueue() : pending_(std::make_shared<Pending>()) {}
   // Joins the thread; waiting operations get `cancelled`. If called from a `launch` that dropped the last reference to
   // a backend, detaches the thread.
   ~StagingQueue();
@@ -45,14 +45,14 @@ class StagingQueue {
     std::deque<Waiting> waiting RW_GUARDED_BY(mutex);  // the first one is being launched
     Status ended RW_GUARDED_BY(mutex);
     bool over RW_GUARDED_BY(mutex) = false;
-    // Started by add(). Even the thread's id is read under the mutex, except in the destructor.
+    // Started by add(). Even the thread's id is read under the mutex.
     std::thread thread RW_GUARDED_BY(mutex);
 
     void run();
     Status until_ready(const MarkPtr& ready);
   };
   const ProcessOrigin origin_;
-  const std::shared_ptr<Pending> line_;
+  const std::shared_ptr<Pending> pending_;
 };
 
 }  // namespace railweave::torch_ext

@@ -18,7 +18,7 @@ at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().r
 
 // Returns true if no two elements share memory: in the order of strides, each dimension steps over everything that the
 // earlier ones reach. Some valid tensors are refused, too (strides of 2 and 3, for example).
-bool is_apart(const at::Tensor& tensor) {
+bool has_distinct_elements(const at::Tensor& tensor) {
   if (tensor.numel() == 0 || tensor.is_non_overlapping_and_dense()) return true;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim)
@@ -40,11 +40,9 @@ constexpr std::int64_t kChunkBytes = 8 << 20;
 // Checked before the start: results are copied after the other ranks have theirs, which is too late for an error.
 void Submission::check_writable(const at::Tensor& tensor) const {
   TORCH_CHECK(!tensor._is_zerotensor(), caller_, ": a result cannot be written to a tensor of immutable zeros");
-  TORCH_CHECK(
-      is_apart(tensor), caller_,
-      ": a result cannot be written to a tensor of which several elements may be one place in memory (expanded?), "
-      "of size ",
-      tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
+  TORCH_CHECK(has_distinct_elements(tensor), caller_,
+              ": a result cannot be written to a tensor whose elements share memory (was it expanded?), of size ",
+              tensor.sizes(), " and strides ", tensor.strides(), "; clone it first");
 }
 
 void* Submission::kept(const at::Tensor& tensor) {
@@ -77,7 +75,8 @@ at::Tensor Submission::fetched(const at::Tensor& tensor) {
   return host;
 }
 
-at::Tensor Submission::apart(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at) {
+at::Tensor Submission::without_alias(const at::Tensor& input, const at::Tensor& output,
+                                     std::optional<std::int64_t> own_at) {
   if (staged(input) || !plain(input) || !plain(output)) return input;  // a copy is made anyway
   const auto* const from = static_cast<const std::byte*>(input.const_data_ptr());
   const auto* const to = static_cast<const std::byte*>(output.const_data_ptr());

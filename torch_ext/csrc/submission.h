@@ -36,7 +36,7 @@ class Submission {
   // Returns `input`, to be read while `output` is written. Returns a copy if the two share memory in a way that the
   // group's operation does not allow. `own_at`: where the input may lie in the output, in elements; negative: where the
   // output may lie in the input.
-  at::Tensor apart(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at);
+  at::Tensor without_alias(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at);
   // The same for all tensors of a list as one piece, in order.
   const void* read(at::TensorList tensors);
   void* write(at::TensorList tensors);

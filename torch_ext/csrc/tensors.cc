@@ -64,8 +64,8 @@ TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor,
   TORCH_CHECK(type, caller, ": Invalid scalar type: ", tensor.scalar_type(), " cannot be reduced");
   const auto reduction = reduction_of(op.op_);
   TORCH_CHECK(reduction, caller, ": unknown reduction ", int(op.op_));
-  TORCH_CHECK(collectives::supports(*type, *reduction), caller, ": ", collectives::name(*reduction),
-              " is not of elements of ", tensor.scalar_type());
+  TORCH_CHECK(collectives::supports(*type, *reduction), caller, ": ", collectives::name(*reduction), " of ",
+              tensor.scalar_type(), " is not supported");
   return {*type, *reduction, factor_of(op)};
 }
 
@@ -76,7 +76,7 @@ at::Tensor as_summands(const at::Tensor& tensor, const c10d::ReduceOp& op) {
 
 at::Tensor as_sums(const at::Tensor& tensor, const c10d::ReduceOp& op, const Caller& caller) {
   TORCH_CHECK(tensor.scalar_type() != at::kComplexHalf || !tensor.is_conj(), caller,
-              ": a result cannot be written to a conjugated tensor of ComplexHalf; resolve_conj() it before");
+              ": a result cannot be written to a conjugated tensor of ComplexHalf; call resolve_conj() first");
   return as_summands(tensor, op);
 }
 

@@ -143,7 +143,8 @@ void RailweaveWork::conclude() {
   finish(failed);
   Future unasked = Future::unasked;
   if (future_is_.compare_exchange_strong(unasked, Future::completing)) return complete_future(failed);
-  run_apart([self = c10::intrusive_ptr<RailweaveWork>::reclaim_copy(this), failed] { self->complete_future(failed); });
+  run_on_future_thread(
+      [self = c10::intrusive_ptr<RailweaveWork>::reclaim_copy(this), failed] { self->complete_future(failed); });
 }
 
 c10::intrusive_ptr<c10::ivalue::Future> RailweaveWork::getFuture() {

@@ -27,7 +27,8 @@ class Options(Backend.Options):
 
 class ProcessGroupRailweave(Backend):
     @overload
-    def __init__(self, store: Store, rank: int, size: int, timeout: timedelta = ..., name: str = "railweave") -> None: ...
+    def __init__(self, store: Store, rank: int, size: int, timeout: timedelta = ...,
+                 name: str = "railweave") -> None: ...
     @overload
     def __init__(self, store: Store, rank: int, size: int, options: Options) -> None: ...
     @property

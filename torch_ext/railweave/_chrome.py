@@ -47,7 +47,7 @@ class _Events:
         self._rows = {}
 
     def process(self, name):
-        self._tell("process_name", 0, name)
+        self._name_row("process_name", 0, name)
 
     def add_steps(self, records):
         for number, begin, end in records.spans_of_steps():
@@ -90,12 +90,12 @@ class _Events:
     def _span(self, number, row, name, begin, end, **args):
         if row not in self._rows:
             self._rows[row] = number if number is not None else _FIRST_LANE + len(self._rows)
-            self._tell("thread_name", self._rows[row], row)
+            self._name_row("thread_name", self._rows[row], row)
         self.all.append({"name": name, "cat": "railweave", "ph": "X", "ts": self._micros(begin),
                          "dur": (end - begin) / 1000, "pid": self._rank, "tid": self._rows[row], "args": args})
 
     def _micros(self, nanos):
         return (nanos - self._base) / 1000
 
-    def _tell(self, what, row, name):
+    def _name_row(self, what, row, name):
         self.all.append({"name": what, "ph": "M", "pid": self._rank, "tid": row, "args": {"name": name}})

@@ -88,8 +88,8 @@ def _clock_between(one, other):
         return None
     room = there + back
     if room < 0:  # the bounds exclude each other: clocks may drift during a long trace
-        warnings.warn(f"{one.path}, {other.path}: by any one clock some segments arrived {-room / 1e9:.6f} s before "
-                      "they were sent", stacklevel=4)
+        warnings.warn(f"{one.path}, {other.path}: no clock offset fits: some segments would arrive {-room / 1e9:.6f} s "
+                      "before they were sent", stacklevel=4)
     return (back - there) // 2, room // 2 if room >= 0 else -room
 
 
@@ -98,7 +98,7 @@ def align(traces):
     trace."""
     ours = [trace for trace in traces if trace.own]
     if not ours:
-        raise ValueError("expected a trace of railweave's among the files (railweave.trace, RAILWEAVE_TRACE)")
+        raise ValueError("expected a Railweave trace among the files (of railweave.trace or RAILWEAVE_TRACE)")
     ours[0].shift = 0
     waiting = deque(ours[:1])
     while waiting:
@@ -123,9 +123,9 @@ def merged(paths):
     events = []
     for trace in traces:
         if trace.shift is None:
-            raise ValueError(f"{trace.path}: no way to align its clock: "
-                             "it and the others have no segments of each other both ways" if trace.own
-                             else f"{trace.path}: no trace of railweave's is of its rank ({trace.rank})")
+            raise ValueError(f"{trace.path}: no clock to align: these traces exchanged no segments both ways"
+                             if trace.own
+                             else f"{trace.path}: no Railweave trace of rank {trace.rank} among the files")
         start = trace.monotonic if trace.own else trace.base
         delta = (start + trace.shift - first.monotonic) / 1000
         events += trace.events_from(delta)

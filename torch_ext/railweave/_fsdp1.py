@@ -65,7 +65,7 @@ def process_groups(model):
 def _check_outermost(model):
     """Raises ValueError if `model` lies within another unit. Torch knows this once the outermost unit has run."""
     if model._is_root is False:
-        raise ValueError("overlap: expected the outermost FullyShardedDataParallel, found one within another")
+        raise ValueError("overlap: expected the outermost FullyShardedDataParallel, found one inside another")
 
 
 def served(model):
@@ -73,11 +73,11 @@ def served(model):
     _check_outermost(model)
     states = [state for state in _get_fsdp_states(model) if state._handle is not None]
     if any(state._comm_hook is not None for state in states):
-        raise ValueError("overlap: expected no communication hook, found one registered")
+        raise ValueError("overlap: expected a model without a communication hook, found a registered hook")
     found = [state for state in states if state.sharding_strategy.name in _SERVED]
     if not found:
         others = ", ".join(sorted({state.sharding_strategy.name for state in states}))
-        raise ValueError(f"overlap: FSDP1 has a place for it in {' and '.join(_SERVED)} only, found {others}")
+        raise ValueError(f"overlap: FSDP1 takes a communication hook only with {' or '.join(_SERVED)}, found {others}")
     return found
 
 

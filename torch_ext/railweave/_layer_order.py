@@ -3,10 +3,11 @@
 
 class LayerOrder:
     """Records the order in the model's first forward. Then has each layer fetch the next `prefetch` layers, in place of
-    lists that were set before; calls `told` with the layers with which backward begins; and removes its hooks."""
+    lists that were set before; calls `on_last_layers` with the layers with which backward begins; and removes its
+    hooks."""
 
-    def __init__(self, model, layers, prefetch, told):
-        self._prefetch, self._told = prefetch, told
+    def __init__(self, model, layers, prefetch, on_last_layers):
+        self._prefetch, self._on_last_layers = prefetch, on_last_layers
         self._began, self._ended = [], []
         self._hooks = [layer.register_forward_pre_hook(self._begins) for layer in layers]
         self._hooks += [layer.register_forward_hook(self._ends) for layer in layers]
@@ -29,4 +30,4 @@ class LayerOrder:
         backward = self._ended[::-1]
         for at, layer in enumerate(backward):
             layer.set_modules_to_backward_prefetch(backward[at + 1 : at + 1 + self._prefetch])
-        self._told([layer for layer in backward if layer is not _model][: self._prefetch])
+        self._on_last_layers([layer for layer in backward if layer is not _model][: self._prefetch])

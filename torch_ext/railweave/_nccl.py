@@ -33,7 +33,7 @@ def enable_nccl_plugin(required=True):
     if not PLUGIN.exists():
         raise FileNotFoundError(f"expected the NCCL plugin at {PLUGIN}; install railweave again")
     if dist.is_available() and dist.is_initialized() and "nccl" in str(dist.get_backend_config()):
-        raise RuntimeError("enable_nccl_plugin() must come before the first process group of NCCL's")
+        raise RuntimeError("call enable_nccl_plugin() before the first process group of NCCL is made")
     os.environ.setdefault("NCCL_NET_PLUGIN", str(PLUGIN))
     if required:
         os.environ.setdefault("NCCL_NET", "Railweave")

@@ -33,7 +33,7 @@ def _clock_offset(group, rank, boots):
     if rank == 0:
         for other in range(1, len(boots)):
             if boots[other] != boots[0]:
-                _tell_offset(group, other)
+                _send_offset(group, other)
         return 0, 0
     if boots[rank] == boots[0]:
         return 0, 0
@@ -47,15 +47,15 @@ def _clock_offset(group, rank, boots):
     return int(found[0]), int(found[1])
 
 
-def _tell_offset(group, other):
+def _send_offset(group, other):
     theirs, best = torch.zeros(1, dtype=torch.int64), None
     for _ in range(_QUESTIONS):
         asked = time.monotonic_ns()
         dist.send(theirs, group=group, group_dst=other)
         dist.recv(theirs, group=group, group_src=other)
-        heard = time.monotonic_ns()
-        if best is None or heard - asked < 2 * best[1]:
-            best = ((asked + heard) // 2 - int(theirs), (heard - asked) // 2)
+        answered = time.monotonic_ns()
+        if best is None or answered - asked < 2 * best[1]:
+            best = ((asked + answered) // 2 - int(theirs), (answered - asked) // 2)
     dist.send(torch.tensor(best), group=group, group_dst=other)
 
 
@@ -108,21 +108,21 @@ def report(path=None, group=None):
     the wire and some 300 bytes of memory, times operations, times ranks. The memory is freed at the return.
 
     `path`: rank 0 writes the dicts to this file, one JSON object per line.
-    Raises RuntimeError while a trace is on and ValueError for a group without this rank. Raises the group's error if a
-    rank is lost, and OSError if the file cannot be written.
+    Raises RuntimeError while a trace is running and ValueError for a group without this rank. Raises the group's error
+    if a rank is lost, and OSError if the file cannot be written.
     """
     if _C._trace_on():
-        raise RuntimeError("report: a trace is on; it tells of the last one that ended "
-                           "(RAILWEAVE_TRACE's ends with the process)")
+        raise RuntimeError("report: a trace is running; end it first "
+                           "(the trace of RAILWEAVE_TRACE ends with the process)")
     records = last_records()
     steps = steps_of(records)
     own = {number: (part, begin, end) for part, (number, begin, end) in zip(by_step(records, steps), steps)}
-    told = {number: figures(part, begin, end) for number, (part, begin, end) in own.items()}
+    reported = {number: figures(part, begin, end) for number, (part, begin, end) in own.items()}
 
     together = dist.is_available() and dist.is_initialized()
     rank, size = (dist.get_rank(group), dist.get_world_size(group)) if together else (0, 1)
     if rank < 0:
-        raise ValueError("report: expected a group that this rank is in, found one of others")
+        raise ValueError("report: expected a group with this rank, found a group without it")
     boots = _gathered(boot(), size, group)
     offset, error = _clock_offset(group, rank, boots)
     issues = {(one.group, one.priority, one.what): one.begin + offset for one in records.operations}
@@ -132,13 +132,13 @@ def report(path=None, group=None):
             by_operation[operation][other] = when - offset
     for number, (part, begin, end) in own.items():
         lost = waited_for(part.waits, by_operation, rank, begin, end)
-        told[number].update(clock_error_s=error / 1e9, waited_for_others_s=sum(lost.values()) / 1e9,
-                            limited_by=limit_of(told[number], lost, memory_waits(part, begin, end, name_of)))
+        reported[number].update(clock_error_s=error / 1e9, waited_for_others_s=sum(lost.values()) / 1e9,
+                            limited_by=limit_of(reported[number], lost, memory_waits(part, begin, end, name_of)))
 
-    told = _gathered(told, size, group)
+    reported = _gathered(reported, size, group)
     all_steps = Steps()
-    for number in sorted(set.intersection(*map(set, told))):
-        ranks = [of_rank[number] for of_rank in told]
+    for number in sorted(set.intersection(*map(set, reported))):
+        ranks = [of_rank[number] for of_rank in reported]
         all_steps.append({"step": number, "limited_by": _judge(ranks)[1]["limited_by"], "ranks": ranks})
     if path is not None and rank == 0:
         with naming(path):

@@ -67,8 +67,8 @@ def _write(path, text, rank, began_ns):
             _wrote[path] = os.fstat(file.fileno()).st_mtime_ns
     if others:
         beside = Path(f"{path}.{rank}")
-        warnings.warn(f"trace: another process wrote {path} meanwhile; this one's is {beside} "
-                      "(%r in a path stands for the rank)", stacklevel=3)
+        warnings.warn(f"trace: another process wrote {path} meanwhile; this process wrote {beside} "
+                      "(put %r, which stands for the rank, into the path)", stacklevel=3)
         with naming(beside):
             beside.write_text(text)
 
@@ -91,8 +91,8 @@ class trace:
 
     Waits are those of the host. For CUDA tensors the host waits until the wire is done, and kernels may run meanwhile.
     Operations that are unfinished when the trace ends are missing.
-    Raises RuntimeError if a trace is on already. Raises OSError at once if the folder does not exist, and at the end if
-    the file cannot be written (then the records are kept for report()).
+    Raises RuntimeError if a trace is running already. Raises OSError at once if the folder does not exist, and at the
+    end if the file cannot be written (then the records are kept for report()).
     """
 
     def __init__(self, path=None):
@@ -104,7 +104,8 @@ class trace:
     def __enter__(self):
         _check_folder(self._path)
         if not _C._trace_start(_RECORDS_MOST):
-            raise RuntimeError("trace: one is on already in this process (RAILWEAVE_TRACE begins one with the import)")
+            raise RuntimeError("trace: a trace is running already in this process "
+                               "(RAILWEAVE_TRACE begins one with the import)")
         self._process, self._began_ns = os.getpid(), time.clock_gettime_ns(_CLOCK_OF_FILES)
         return self
 
@@ -114,7 +115,7 @@ class trace:
             return
         self._process, _last = None, take()
         if dropped := _last[2]:
-            warnings.warn(f"trace: {dropped} records found no room and are missing", stacklevel=2)
+            warnings.warn(f"trace: {dropped} records did not fit and are missing", stacklevel=2)
         if self._path is not None:
             rank, size = _rank_and_size()
             path = Path(self._path.replace("%r", str(rank)))

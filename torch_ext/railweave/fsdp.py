@@ -67,10 +67,10 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     """
     fsdp1 = isinstance(model, FullyShardedDataParallel)
     if not fsdp1 and not isinstance(model, FSDPModule):
-        raise TypeError("overlap: expected a module with fully_shard applied to it, or FSDP1's, "
+        raise TypeError("overlap: expected a module with fully_shard applied to it, or FullyShardedDataParallel, "
                         f"found {type(model).__name__}")
     if any(hasattr(module, _MARK) for module in model.modules()):
-        raise ValueError("overlap: this model has it already, or one of its layers")
+        raise ValueError("overlap: this model, or one of its layers, has overlap already")
     _check_number("prefetch", prefetch, 0, "layers")
     _check_number("reduce_scatters", reduce_scatters, 1, "operations")
     layers = [module for module in model.modules() if isinstance(module, FSDPModule)]

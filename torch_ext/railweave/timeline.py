@@ -20,10 +20,11 @@ def main(arguments=None):
     commands = parser.add_subparsers(dest="command", required=True)
     for command, what in (("merge", "one Chrome trace of all files"), ("plot", "a PNG of one step")):
         one = commands.add_parser(command, help=what)
-        one.add_argument("files", nargs="+", metavar="TRACE", help="what railweave.trace or torch's profiler wrote")
+        one.add_argument("files", nargs="+", metavar="TRACE",
+                         help="a file that railweave.trace or torch's profiler wrote")
         one.add_argument("-o", "--output", required=True, metavar="FILE")
         if command == "plot":
-            one.add_argument("--step", type=int, metavar="N", help="which (the one in the middle)")
+            one.add_argument("--step", type=int, metavar="N", help="number of the step (the one in the middle)")
     chosen = parser.parse_args(arguments)
     try:
         whole = merged(chosen.files)

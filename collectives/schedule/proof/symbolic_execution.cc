@@ -192,8 +192,8 @@ SymbolicExecution::Complaint SymbolicExecution::reduce(std::size_t rank, const S
 
 Status SymbolicExecution::stuck() const {
   std::string all;
-  int told = 0;
-  for (std::size_t rank = 0; rank < ranks_.size() && told < 4; ++rank) {
+  int described = 0;
+  for (std::size_t rank = 0; rank < ranks_.size() && described < 4; ++rank) {
     const auto& steps = schedules_[rank].steps;
     for (std::uint32_t id = 0; id < steps.size(); ++id) {
       const Step& step = steps[id];
@@ -203,7 +203,7 @@ Status SymbolicExecution::stuck() const {
       if (queue.done == queue.steps.size() || queue.steps[queue.done] != id) continue;
       all += (all.empty() ? "" : "; ") + describe(problems_[rank], schedules_[rank], id) +
              (queue.posted > queue.done ? " waits for the other side" : " waits for earlier steps");
-      if (++told == 4) break;
+      if (++described == 4) break;
     }
   }
   return wrong("deadlock: " + all);

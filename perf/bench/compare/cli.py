@@ -12,6 +12,7 @@ from pathlib import Path
 from bench import results
 from bench.cli import Progress
 from bench.programs import missing
+from bench.sizes import parse_size
 from lab.steps import NoNamespaces, in_lab
 
 from .figures import Figures, collect
@@ -33,23 +34,16 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     add("--hosts", type=int, default=2, help="number of ranks, in the lab each on a host of its own (2)")
     add("--nics", default="2", help="NICs of a host of the lab (2)")
     add("--rate", default="2gbit", help="rate of each NIC; `none`: unshaped (2gbit)")
-    add("--operations", default=",".join(kOperations), metavar="O[,O...]", help=f"which ({','.join(kOperations)})")
-    add("--sides", default=",".join(kSides), metavar="S[,S...]", help=f"which ({','.join(kSides)})")
+    add("--operations", default=",".join(kOperations), metavar="O[,O...]",
+        help=f"operations to time ({','.join(kOperations)})")
+    add("--sides", default=",".join(kSides), metavar="S[,S...]", help=f"sides to compare ({','.join(kSides)})")
     add("-b", "--minbytes", default="8", help="smallest size; each next one is twice as large (8)")
     add("-e", "--maxbytes", default="256M", help="largest size (256M)")
-    add("--runs", type=int, default=3, help="of each side; medians are shown (3)")
+    add("--runs", type=int, default=3, help="number of runs of each side; the table shows medians (3)")
     add("--out", default=str(_ROOT / "build" / "compare"), metavar="DIR",
         help="where compare.json and the curves go (build/compare)")
     add("--build", default=str(_ROOT / "build" / "release"), metavar="DIR", help="build folder (build/release)")
     return parser.parse_args(argv)
-
-
-def _size(text: str) -> int:
-    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1:].upper(), 0)
-    digits = text[:-1] if shift else text
-    if not digits.isdecimal():
-        raise ValueError(f"'{text}' is not a size; expected digits and an optional K, M or G")
-    return int(digits) << shift
 
 
 def _listed(text: str, known: tuple[str, ...], option: str) -> tuple[str, ...]:
@@ -63,7 +57,7 @@ def _sweep(args: argparse.Namespace, programs: Path) -> Sweep:
     """Returns the checked sweep. Raises ValueError."""
     sides = list(_listed(args.sides, tuple(kSides), "--sides"))
     operations = _listed(args.operations, kOperations, "--operations")
-    least, greatest = _size(args.minbytes), _size(args.maxbytes)
+    least, greatest = parse_size(args.minbytes), parse_size(args.maxbytes)
     if not 1 <= least <= greatest or args.runs < 1 or args.hosts < 2:
         raise ValueError("expected 1 <= --minbytes <= --maxbytes, --runs of at least 1, --hosts of at least 2")
     asked = len(sides)

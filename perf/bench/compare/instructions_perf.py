@@ -1,9 +1,10 @@
-"""What a GB costs in instructions beside another plugin's, for instance an earlier commit's:
-net_perf's two ranks over loopback, by turns.
+"""Counts the instructions that a transfer of 1 GB costs, and compares them with those of another plugin.
 
-Counted by valgrind's callgrind, what the processes execute and not the kernel: of a long transfer and of a short one,
-whose difference is without start and end. Who has nothing to do sleeps, so that little of it is waiting; the rest of
-that is why there are many pairs.
+The other plugin is, for example, that of an earlier commit. net_perf sends between two ranks over loopback, with either
+plugin in turn. Valgrind's callgrind counts the instructions of the processes, without those of the kernel. The count of
+a short transfer is subtracted from that of a long one, which leaves out start and end. Idle ranks sleep, so that few
+counted instructions are polls. The rest of the polls vary, so there are many pairs of runs. Prints the median ratio
+with its confidence interval.
 """
 from __future__ import annotations
 
@@ -30,11 +31,12 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="instructions_perf", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--plugin", required=True, help="to compare ours with (tools/build-commit builds those of other commits)")
-    add("--pairs", type=int, default=10, help="(10)")
-    add("--megabytes", type=int, default=4096, help=f"MiB of the long transfer; {_SHORT_MB} are subtracted (4096)")
+    add("--plugin", required=True, metavar="FILE",
+        help="the plugin to compare with (tools/build-commit builds the plugin of another commit)")
+    add("--pairs", type=int, default=10, help="number of runs with each plugin (10)")
+    add("--megabytes", type=int, default=4096, help=f"MiB of the long transfer; the short one has {_SHORT_MB} (4096)")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf (build/release/bin)")
-    add("--json", help="write what was measured there")
+    add("--json", metavar="FILE", help="write the results to this file")
     args = parser.parse_args()
     for name, value, least in (("--pairs", args.pairs, 2), ("--megabytes", args.megabytes, 2 * _SHORT_MB)):
         if value < least:

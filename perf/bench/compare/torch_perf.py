@@ -13,22 +13,19 @@ import sys
 import time
 import warnings
 from datetime import timedelta
+from pathlib import Path
 
-import torch
-import torch.distributed as dist
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+
+from bench.sizes import parse_size  # noqa: E402
 
 # Prefers the names of torch 2.13: the warning about the old ones takes microseconds.
 _gather = getattr(dist, "all_gather_single", dist.all_gather_into_tensor)
 _scatter = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
 _FLOAT_BYTES = 4
-_SUFFIXES = "KMG"
-
-
-def parse_size(text: str) -> int:
-    """Parses "8", "64K" or "1M" to bytes."""
-    if text[-1:].upper() in _SUFFIXES:
-        return int(float(text[:-1]) * 1024 ** (_SUFFIXES.index(text[-1].upper()) + 1))
-    return int(text)
 
 
 class Job:
@@ -80,9 +77,9 @@ def _parse() -> argparse.Namespace:
     add("--operation", choices=["all_gather", "reduce_scatter", "all_reduce"], default="all_reduce")
     add("-b", "--minbytes", type=parse_size, default=8, help="smallest size; each next one is twice as large (8)")
     add("-e", "--maxbytes", type=parse_size, default=1 << 20, help="largest size (1M)")
-    add("-n", "--iters", type=int, default=20, help="timed at each size (20)")
-    add("-w", "--warmup_iters", type=int, default=1, help="before them (1)")
-    add("--json", help="write what was measured there")
+    add("-n", "--iters", type=int, default=20, help="timed iterations at each size (20)")
+    add("-w", "--warmup_iters", type=int, default=1, help="iterations before the timed ones (1)")
+    add("--json", metavar="FILE", help="write the results to this file")
     return parser.parse_args()
 
 

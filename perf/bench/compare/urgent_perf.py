@@ -1,9 +1,9 @@
-"""What an urgent all-gather has to wait for while a large reduce-scatter is on the wire, through torch: one rank, found
-by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+"""Measures how long an urgent all-gather takes while a large reduce-scatter is on the wire, through torch.
 
-In turns: the reduce-scatter alone, and with one all-gather issued at some instant of its first four fifths. Both are
-issued at instants of CLOCK_MONOTONIC that rank 0 names before, so the ranks must be of one machine: no rank waits for
-another, and the rails stay busy. Times are from these instants to the last rank's end.
+In turns, the program runs the reduce-scatter alone, and with one all-gather beside it. The all-gather is issued between
+a tenth and four fifths of the reduce-scatter's time. All ranks issue an operation at the same instant of
+CLOCK_MONOTONIC, which rank 0 names, so no rank waits for another and the rails stay busy. Hence all ranks must be on
+one machine. Times are from these instants to the last rank's end. Run it by tools/lab run or torchrun.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import torch.distributed as dist  # noqa: E402
 
 import railweave  # noqa: E402
 
-from bench.compare.torch_perf import parse_size  # noqa: E402
+from bench.sizes import parse_size  # noqa: E402
 from lab.inside import parse_as_rank  # noqa: E402
 from bench.steps.over_ranks import greatest, greatest_of_each  # noqa: E402
 from bench.steps.paired import paired_ratio  # noqa: E402
@@ -82,9 +82,10 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--bulk", type=parse_size, default=256 << 20, help="bytes that each rank gives the reduce-scatter (256M)")
     add("--urgent", type=parse_size, default=1 << 20, help="bytes that each rank gets by the all-gather (1M)")
-    add("--priority", choices=["urgent", "normal", "bulk"], default="urgent", help="the all-gather's (urgent)")
-    add("-n", "--iters", type=int, default=50, help="(50)")
-    add("--json", help="write what was measured there")
+    add("--priority", choices=["urgent", "normal", "bulk"], default="urgent",
+        help="priority of the all-gather (urgent)")
+    add("-n", "--iters", type=int, default=50, help="number of turns (50)")
+    add("--json", metavar="FILE", help="write the results to this file")
     args = parse_as_rank(parser)
     unit = _FLOAT_BYTES * int(os.environ["WORLD_SIZE"])
     for name, value in (("--bulk", args.bulk), ("--urgent", args.urgent)):

@@ -16,7 +16,7 @@ Happen = Callable[[Plan, Host, Nic], None]
 class Loss:
     what: str
     happen: Happen  # applied to one NIC of a host
-    told: bool  # a lost carrier or a reset reveals the loss; False: only silence does
+    is_visible: bool  # a lost carrier or a reset reveals the loss; False: only silence does
     at: int | None = None  # the host; None: any
     outage_s: float = 3.2  # time until the loss is undone
     returns: bool = True  # False: nothing to undo
@@ -46,24 +46,25 @@ _SMALL_MTU_BYTES = 1500
 # Outages last longer than R1's bounds on the recovery: a median of 0.5 s if the loss shows at once, 1.5 s if only
 # silence shows the loss, and 3 s at worst for both.
 kLosses = {
-    "down-sender": Loss("link down at the sender", _down, told=True, at=0),
-    "down-receiver": Loss("link down at the receiver", _down, told=True, at=1),
+    "down-sender": Loss("link down at the sender", _down, is_visible=True, at=0),
+    "down-receiver": Loss("link down at the receiver", _down, is_visible=True, at=1),
     "switch": Loss("link down in the switch between", lambda plan, host, nic: faults.take_switch_down(plan, nic),
-                   told=False, at=0),
-    "silent": Loss("silent drop both ways", lambda plan, host, nic: faults.cut(nic), told=False),
-    "one-way": Loss("silent drop one way", lambda plan, host, nic: faults.cut_out(nic), told=False),
-    "reset": Loss("connections reset", lambda plan, host, nic: faults.reset(host, nic), told=True, outage_s=0.0,
+                   is_visible=False, at=0),
+    "silent": Loss("silent drop both ways", lambda plan, host, nic: faults.cut(nic), is_visible=False),
+    "one-way": Loss("silent drop one way", lambda plan, host, nic: faults.cut_out(nic), is_visible=False),
+    "reset": Loss("connections reset", lambda plan, host, nic: faults.reset(host, nic), is_visible=True, outage_s=0.0,
                   returns=False),
-    "port-down": Loss("port down at the switch", lambda plan, host, nic: faults.take_port_down(plan, nic), told=True),
-    "routes-lost": Loss("routes lost", lambda plan, host, nic: faults.lose_routes(host, nic), told=False),
-    "address-lost": Loss("address replaced", _other_address, told=False),
+    "port-down": Loss("port down at the switch", lambda plan, host, nic: faults.take_port_down(plan, nic),
+                      is_visible=True),
+    "routes-lost": Loss("routes lost", lambda plan, host, nic: faults.lose_routes(host, nic), is_visible=False),
+    "address-lost": Loss("address replaced", _other_address, is_visible=False),
     "mtu-hole": Loss("large packets lost", lambda plan, host, nic: faults.shrink_port_mtu(plan, nic, _SMALL_MTU_BYTES),
-                     told=False, lab=_LARGE_PACKETS),
-    "firewall-drop": Loss("TCP dropped by a firewall", _firewall("drop"), told=False),
-    "firewall-one-way": Loss("TCP dropped one way, on the cable", _firewall("drop", "in", "port"), told=False),
-    "firewall-reject": Loss("TCP rejected by ICMP", _firewall("reject"), told=False),
-    "firewall-reset": Loss("TCP reset by a firewall", _firewall("reset"), told=True),
-    "arp-flip": Loss("ARP entry flipped to another NIC", _flip_arp, told=False),
+                     is_visible=False, lab=_LARGE_PACKETS),
+    "firewall-drop": Loss("TCP dropped by a firewall", _firewall("drop"), is_visible=False),
+    "firewall-one-way": Loss("TCP dropped one way, on the cable", _firewall("drop", "in", "port"), is_visible=False),
+    "firewall-reject": Loss("TCP rejected by ICMP", _firewall("reject"), is_visible=False),
+    "firewall-reset": Loss("TCP reset by a firewall", _firewall("reset"), is_visible=True),
+    "arp-flip": Loss("ARP entry flipped to another NIC", _flip_arp, is_visible=False),
 }
 kOfR1 = ("down-sender", "down-receiver", "switch", "silent", "one-way", "reset")
 

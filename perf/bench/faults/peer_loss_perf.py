@@ -1,10 +1,12 @@
-"""One of two ranks is killed or stopped, or the cables of all rails between them are pulled, in mid-transfer, at an
-instant drawn from a seed, again and again: whether the callers of both ends are told of an error or of none, as
-docs/operate/reliability.md promises, how soon, and whether the error names the peer. net_perf sends from rank 0 to
-rank 1 and compares every byte.
-One rank, found by RANK and what tools/lab sets.
+"""Measures how a transfer ends when the peer is lost.
 
-The plugin has all rails but the first, by which the ranks meet and which nobody pulls.
+In each trial, net_perf sends from rank 0 to rank 1 and compares every byte. In mid-transfer, at an instant drawn from
+the seed, the program kills or stops one of the two ranks, or pulls the cables of all rails between them. It checks the
+promises of docs/operate/reliability.md: both ends get an error or none, as promised, in the promised time, and the
+error names the peer.
+
+Run it by tools/lab run, on two hosts. The plugin uses all rails but the first. The ranks meet over the first rail,
+which stays whole.
 """
 from __future__ import annotations
 
@@ -26,13 +28,14 @@ from bench.faults import peer_losses, peer_promises  # noqa: E402
 from bench.faults.mailbox import Mailbox  # noqa: E402
 from bench.faults.peer_losses import Loss  # noqa: E402
 from bench.faults.peer_promises import End, Instants  # noqa: E402
+from bench.faults.traffic import wait_for_traffic  # noqa: E402
 from lab import state  # noqa: E402
-from lab.inside import parse_in_lab, tell  # noqa: E402
+from lab.inside import parse_in_lab, write_result  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[3]
 _BEGUN_BYTES = 1_000_000
 _FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes _FIRST_S plus up to _SPREAD_S after the transfer began
-_GOES_ON_S = 4.0  # watched for this long after an outage
+_GOES_ON_S = 4.0  # the transfer goes on for this long after an outage
 _DEFAULT_EVERY = 10  # every tenth trial keeps the default timeout, if --timeout shortens it
 _PORTS = 50  # used in turn
 _PATIENCE_S = 90.0  # more than the greatest timeout
@@ -43,14 +46,15 @@ def _parse() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--kind", required=True, choices=sorted(peer_losses.kLosses), help="how the peer is lost")
-    add("--trials", type=int, default=20, help="(20)")
-    add("--seed", type=int, default=1, help="of instants and ranks (1)")
-    add("--lasts", type=float, help="seconds of an outage that ends, instead of its kind's")
-    add("--timeout", type=int,
-        help=f"the plugin's timeout of this kind, in all trials but one of {_DEFAULT_EVERY}, which have its default")
-    add("--never-default", action="store_true", help="--timeout in all trials")
+    add("--trials", type=int, default=20, help="number of trials (20)")
+    add("--seed", type=int, default=1, help="seed of the instants and of the lost ranks (1)")
+    add("--lasts", type=float, metavar="SECONDS", help="length of an outage that ends, instead of its kind's length")
+    add("--timeout", type=int, metavar="SECONDS",
+        help="the plugin's timeout for this kind of loss; "
+             f"one trial of {_DEFAULT_EVERY} keeps the plugin's default")
+    add("--never-default", action="store_true", help="use --timeout in all trials")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf (build/release/bin)")
-    add("--json", help="write what was measured there")
+    add("--json", metavar="FILE", help="write the results to this file")
     args = parse_in_lab(parser)
     if len(os.environ["RWLAB_NICS"].split(",")) < 2 or os.environ["WORLD_SIZE"] != "2":
         parser.error("expected two hosts with at least two rails each")
@@ -114,7 +118,7 @@ class Trial:
 
     def _lose(self, running: Running) -> Instants:
         nics, pid = list(range(1, len(self._nics))), running.pid
-        self._wait_for_traffic()
+        wait_for_traffic([self._nics[1]], ("tx_bytes", "rx_bytes"), _BEGUN_BYTES, _PATIENCE_S)
         time.sleep(self.after_s)
         lost_s = time.monotonic()
         peer_losses.happen(self.loss, self._plan, nics, pid)
@@ -129,13 +133,6 @@ class Trial:
         if self.loss.can_be_undone:
             peer_losses.undo(self.loss, self._plan, nics, pid)
         return Instants(lost_s, took_s, undone_s)
-
-    def _wait_for_traffic(self) -> None:
-        counters = [Path("/sys/class/net") / self._nics[1] / "statistics" / name for name in ("tx_bytes", "rx_bytes")]
-        count = lambda: sum(int(counter.read_text()) for counter in counters)
-        before, give_up = count(), time.monotonic() + _PATIENCE_S
-        while count() - before < _BEGUN_BYTES and time.monotonic() < give_up:
-            time.sleep(0.002)
 
     def _command(self) -> list[str]:
         block = ["--bytes", "64G"]
@@ -189,7 +186,7 @@ def main() -> int:
     if os.environ["RANK"] != "0":
         mailbox.send("done", True)
         return 0
-    tell(document, args.json)
+    write_result(document, args.json)
     mailbox.receive("done")
     mailbox.close()
     return 0

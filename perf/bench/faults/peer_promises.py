@@ -26,7 +26,7 @@ class End:
     def first(self, pattern: str) -> float | None:
         return next((at_s for at_s, line in self.lines if re.search(pattern, line)), None)
 
-    def told_s(self) -> float | None:
+    def error_at_s(self) -> float | None:
         """Returns when the caller got an error about the peer; None: no error, or the rank continued."""
         return self.first("ncclRemoteError") if self.status == 1 else None
 
@@ -83,15 +83,15 @@ def judged(loss: Loss, victim: int, ends: list[End], at: Instants, document: dic
             if end.status != -signal.SIGKILL:
                 found.wrong.append(f"rank {rank} was to be killed and ended with status {end.status}")
             continue
-        told_s, peer = end.told_s(), f"host{1 - rank} pid {ends[1 - rank].pid}"
-        if told_s is None:
-            found.wrong.append(f"rank {rank} was told of no error: status {end.status}")
+        error_at_s, peer = end.error_at_s(), f"host{1 - rank} pid {ends[1 - rank].pid}"
+        if error_at_s is None:
+            found.wrong.append(f"rank {rank} got no error: status {end.status}")
             continue
         found.unnamed += end.first(f"WARN .*connection to {peer} lost") is None
         if hit:
-            found.continued_s = told_s - at.undone_s
+            found.continued_s = error_at_s - at.undone_s
             continue
-        found.error_s.append(told_s - at.lost_s)
+        found.error_s.append(error_at_s - at.lost_s)
         if not loss.is_cable and loss.can_be_undone:
             warned_s = end.first(f"WARN .*{peer} has not answered for")
             if warned_s is None:

@@ -1,9 +1,10 @@
-"""A rail is lost in mid-transfer, at an instant drawn from a seed, again and again: how soon the others carry all that
-raw TCP carries there, how soon the lost one is in use when it is back and all rails have their full speed, and whether
-anything pauses for that. net_perf sends from rank 0 to rank 1 and compares every byte. One rank, found by RANK and what
-tools/lab sets.
+"""Measures how fast a transfer recovers when a rail is lost and when the rail is back.
 
-The second rail is the one that is lost: ranks meet over the first, or over an interface beside them (--management).
+In each trial, net_perf sends from rank 0 to rank 1 and compares every byte. The second rail is lost in mid-transfer, at
+an instant drawn from the seed, and comes back later. The program measures how soon the other rails carry as much as raw
+TCP does on them, how soon the lost rail carries again once it is back, and how long the transfer pauses meanwhile.
+
+Run it by tools/lab run, on two hosts. The ranks meet over the first rail, or over the lab's --management interface.
 """
 from __future__ import annotations
 
@@ -20,15 +21,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.faults import losses, recovery  # noqa: E402
 from bench.faults.rank_programs import RankPrograms  # noqa: E402
+from bench.faults.traffic import wait_for_traffic  # noqa: E402
 from bench.faults.yardstick import raw_gbps  # noqa: E402
 from lab import state  # noqa: E402
-from lab.inside import parse_in_lab, tell  # noqa: E402
+from lab.inside import parse_in_lab, write_result  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[3]
+_BEGUN_BYTES = 1_000_000
 _WARMUP_S = 0.5
 _FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes _FIRST_S plus up to _SPREAD_S after the block began
 _COMMANDS_S = 0.5  # time for the lab's commands
-_BACK_S = 3.5  # watched for this long; less than the promised 5 s, since trials are many
+_BACK_S = 3.5  # length of the transfer after the rail is back: less than the promised 5 s, since trials are many
 _NEVER_S = 10.0
 _RAW_EVERY = 10  # trials
 _TOLD_CHARS = 2000  # of a failed program's output
@@ -41,17 +44,18 @@ def _parse() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--kind", required=True, choices=sorted(losses.kLosses), help="how the rail is lost")
-    add("--trials", type=int, default=100, help="(100)")
-    add("--seed", type=int, default=1, help="of instants and sides (1)")
-    add("--host", type=int, choices=(0, 1), help="where the fault is, instead of one that chance draws")
-    add("--rails", type=int, default=2, help="that carry before the loss (2)")
-    add("--left", type=int, default=1, help="of them, that carry meanwhile (1)")
-    add("--outage", type=float, help="seconds until the loss is undone, instead of its kind's")
-    add("--watch", type=float, default=_BACK_S, help=f"seconds from then to the end ({_BACK_S:g})")
-    add("--excuse", default="", metavar="WORD", help="an error that names this is none (such as arp_ignore)")
+    add("--trials", type=int, default=100, help="number of trials (100)")
+    add("--seed", type=int, default=1, help="seed of the instants and of the hosts with the fault (1)")
+    add("--host", type=int, choices=(0, 1), help="the host with the fault, instead of a random one")
+    add("--rails", type=int, default=2, help="number of rails that carry before the loss (2)")
+    add("--left", type=int, default=1, help="number of rails that carry during the loss (1)")
+    add("--outage", type=float, metavar="SECONDS", help="time until the loss is undone, instead of its kind's time")
+    add("--watch", type=float, default=_BACK_S, metavar="SECONDS",
+        help=f"length of the transfer after the loss is undone ({_BACK_S:g})")
+    add("--excuse", default="", metavar="WORD", help="ignore errors that contain this word, such as arp_ignore")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"),
         help="folder of net_perf and raw_tcp (build/release/bin)")
-    add("--json", help="write what was measured there")
+    add("--json", metavar="FILE", help="write the results to this file")
     args = parse_in_lab(parser)
     if os.environ["WORLD_SIZE"] != "2":
         parser.error("expected two hosts")
@@ -62,20 +66,6 @@ def _parse() -> argparse.Namespace:
 
 def _sleep_until(moment_s: float) -> None:
     time.sleep(max(0.0, moment_s - time.monotonic()))
-
-
-def _begun_s(at_least_bytes: int) -> float:
-    """Returns the time at which the rails have carried that many more bytes."""
-    counters = [Path("/sys/class/net") / rail / "statistics" / "tx_bytes"
-                for rail in os.environ["RWLAB_NICS"].split(",")]
-
-    def sent() -> int:
-        return sum(int(counter.read_text()) for counter in counters)
-
-    before, give_up = sent(), time.monotonic() + _PATIENCE_S
-    while sent() - before < at_least_bytes and time.monotonic() < give_up:
-        time.sleep(0.002)
-    return time.monotonic()
 
 
 def _outage_s(args: argparse.Namespace) -> float:
@@ -91,7 +81,8 @@ def _trial(ranks: RankPrograms, args: argparse.Namespace, chance: random.Random)
     drawn = chance.choice((0, 1))
     host = plan.hosts[next(number for number in (loss.at, args.host, drawn) if number is not None)]
     running = ranks.begin("net_perf", *_load(args))
-    _sleep_until(_begun_s(1_000_000) + _WARMUP_S + after_s)
+    wait_for_traffic(os.environ["RWLAB_NICS"].split(","), ("tx_bytes",), _BEGUN_BYTES, _PATIENCE_S)
+    time.sleep(_WARMUP_S + after_s)
     lost_s = time.monotonic()
     loss.happen(plan, host, host.nics[_LOST])
     took_s = time.monotonic() - lost_s
@@ -191,7 +182,7 @@ def main() -> int:
             else:
                 ranks.end(ranks.begin("net_perf", *_load(args)))
     if first:
-        tell({"kind": args.kind, "what": losses.kLosses[args.kind].what, "seed": args.seed, "trials": judged,
+        write_result({"kind": args.kind, "what": losses.kLosses[args.kind].what, "seed": args.seed, "trials": judged,
               "summary": _summary(judged)}, args.json)
     return 0
 

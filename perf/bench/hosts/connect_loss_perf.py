@@ -1,7 +1,10 @@
-"""Both ranks connect to each other, two channels each, while packets with data from one host are lost for a time drawn
-from a seed; connections open meanwhile, and acknowledgements pass. Again and again: whether everything connects within
-the plugin's own timeout, and how soon after the end of the loss. net_perf compares every byte. One rank, found by RANK
-and what tools/lab sets; the ranks meet by the lab's --management interface."""
+"""Checks that ranks connect although packets are lost meanwhile.
+
+In each trial, two ranks connect to each other with two channels each. From the start, one host loses all its packets
+that have data, for a time drawn from the seed. TCP connections open nevertheless, since packets without data pass. The
+program checks that all channels connect within the plugin's own timeout, and measures how soon after the end of the
+loss. net_perf compares every byte. Run it by tools/lab run --management, on two hosts: the ranks meet over that
+interface."""
 from __future__ import annotations
 
 import argparse
@@ -18,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.faults.rank_programs import RankPrograms  # noqa: E402
 from bench.hosts.ended import tail  # noqa: E402
 from lab import state  # noqa: E402
-from lab.inside import parse_in_lab, tell  # noqa: E402
+from lab.inside import parse_in_lab, write_result  # noqa: E402
 from lab.iproute import nft  # noqa: E402
 from lab.plan import Host  # noqa: E402
 
@@ -31,13 +34,13 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="connect_loss_perf", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--trials", type=int, default=30, help="(30)")
-    add("--seed", type=int, default=1, help="of times and hosts (1)")
-    add("--least", type=float, default=1.0, help="seconds of a loss (1)")
-    add("--most", type=float, default=15.0, help="(15)")
+    add("--trials", type=int, default=30, help="number of trials (30)")
+    add("--seed", type=int, default=1, help="seed of the losses' lengths and hosts (1)")
+    add("--least", type=float, default=1.0, metavar="SECONDS", help="least length of a loss (1)")
+    add("--most", type=float, default=15.0, metavar="SECONDS", help="greatest length of a loss (15)")
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
         help="folder of net_perf (build/release/bin)")
-    add("--json", help="write what was measured there")
+    add("--json", metavar="FILE", help="write the results to this file")
     return parse_in_lab(parser, by="tools/lab run --management")
 
 
@@ -95,7 +98,7 @@ def main() -> int:
         summary = {"errors": sum(trial["failed"] for trial in trials),
                    "wrong_bytes": sum(trial["wrong"] for trial in trials),
                    "late_worst_s": max(trial["late_s"] for trial in trials)}
-        tell({"seed": args.seed, "trials": trials, "summary": summary}, args.json)
+        write_result({"seed": args.seed, "trials": trials, "summary": summary}, args.json)
     return 0
 
 

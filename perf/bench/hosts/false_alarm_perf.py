@@ -1,5 +1,8 @@
-"""A long transfer without any fault, beside four busy processes: how many lanes are given up, and which share of the
-control frames is said twice. Every byte is compared. One rank, found by RANK and what tools/lab sets."""
+"""Checks that a long transfer on a busy machine loses no lane without a fault.
+
+net_perf sends and compares every byte, while four other processes keep the cores busy. The program counts the lanes
+that the plugin gives up, and the share of control frames that the plugin sends again. Both should be 0 or almost 0.
+Run it by tools/lab run, on two hosts."""
 from __future__ import annotations
 
 import argparse
@@ -17,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.faults.mailbox import Mailbox  # noqa: E402
 from bench.faults.rank_programs import RankPrograms  # noqa: E402
 from bench.hosts.ended import tail  # noqa: E402
-from lab.inside import parse_in_lab, tell  # noqa: E402
+from lab.inside import parse_in_lab, write_result  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[3]
 _BUSY = 2  # at each of the two ranks
@@ -31,11 +34,12 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="false_alarm_perf", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--seconds", type=float, default=300, help="(300)")
+    add("--seconds", type=float, default=300, help="length of the transfer (300)")
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
         help="folder of net_perf (build/release/bin)")
-    add("--json", help="write what was measured there")
-    add("--load", default="--both", metavar="OPTIONS", help="of net_perf, in one word (--both)")
+    add("--json", metavar="FILE", help="write the results to this file")
+    add("--load", default="--both", metavar="OPTIONS",
+        help="options for net_perf, quoted as one word: --load='--both --comms 4' (--both)")
     return parse_in_lab(parser)
 
 
@@ -78,15 +82,15 @@ def main() -> int:
         document, said = ranks.end(running, args.seconds + _PATIENCE_S)
     mailbox.send("outcome", {"given_up": _given_up(said), "said": tail(said)})
     if os.environ["RANK"] != "0":
-        mailbox.receive("heard")
+        mailbox.receive("received")
         mailbox.close()
         return 0
     other = mailbox.receive("outcome")
     given_up = [_given_up(said), other["given_up"]]
-    tell({"seconds": args.seconds, "load": args.load, "given_up": given_up,
-          "said": [tail(said), other["said"]] if document is None else [],
-          "summary": _summary(document, given_up)}, args.json)
-    mailbox.send("heard", True)
+    write_result({"seconds": args.seconds, "load": args.load, "given_up": given_up,
+                  "said": [tail(said), other["said"]] if document is None else [],
+                  "summary": _summary(document, given_up)}, args.json)
+    mailbox.send("received", True)
     return 0
 
 

@@ -1,5 +1,7 @@
-"""Jobs of many ranks on few cores start together, each an all-to-all of 16 KiB over TCP between processes of this
-machine: whether all of them connect within the plugin's own timeout. One process."""
+"""Checks that jobs of many ranks on few cores connect within the plugin's own timeout.
+
+All jobs start together. Each job is an all-to-all of 16 KiB over TCP between processes of this machine. The program
+needs no lab and runs once, not once per rank."""
 from __future__ import annotations
 
 import argparse
@@ -12,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.hosts.ended import tail  # noqa: E402
-from lab.inside import tell  # noqa: E402
+from lab.inside import write_result  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PATIENCE_S = 240.0
@@ -22,12 +24,12 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="many_ranks_perf", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--ranks", type=int, default=64, help="of each job (64)")
-    add("--jobs", type=int, default=1, help="at once (1)")
-    add("--cores", type=int, default=1, help="that all of them share, the first of this machine (1)")
+    add("--ranks", type=int, default=64, help="number of ranks of each job (64)")
+    add("--jobs", type=int, default=1, help="number of jobs at once (1)")
+    add("--cores", type=int, default=1, help="number of cores that all jobs share: the first ones of this machine (1)")
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
         help="folder of alltoall_perf (build/release/bin)")
-    add("--json", help="write what was measured there")
+    add("--json", metavar="FILE", help="write the results to this file")
     return parser.parse_args()
 
 
@@ -60,7 +62,7 @@ def main() -> int:
                "warnings": sum(job["warnings"] for job in jobs)}
     for job in jobs:
         print(job["said"], file=sys.stderr, end="")
-    tell({"jobs": jobs, "summary": summary}, args.json)
+    write_result({"jobs": jobs, "summary": summary}, args.json)
     return 0
 
 

@@ -105,7 +105,7 @@ def row(cell: Cell, number: int) -> dict:
     host = {"down-sender": 0, "down-receiver": 1}.get(cell.fault, shape.fault_hosts[number % len(shape.fault_hosts)])
     still = without_fault(cell)
     return {"name": f"{cell.name}/{cell.fault}", "lab": [*still["lab"], *loss.lab], "rails": still["rails"],
-            "fault": cell.fault, "host": host, "left": _left(cell), "told": loss.told,
+            "fault": cell.fault, "host": host, "left": _left(cell), "visible": loss.is_visible,
             "excuse": "arp_ignore" if _is_excepted(cell) else "",
             "watch_s": _LONG_S if number % _NO_PAUSE_EVERY == 0 else _SHORT_S}
 

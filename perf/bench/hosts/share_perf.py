@@ -1,7 +1,8 @@
-"""What net_perf carries from rank 0 to rank 1 over all rails, beside what raw TCP carries over those that can: raw,
-ours, raw, ours, ... One rank, found by RANK and what tools/lab sets.
+"""Compares what net_perf carries over all rails with what raw TCP carries over the rails that work.
 
-With --bad the last rail is bad from before net_perf starts, and good again for raw TCP, which does not use it.
+Both send from rank 0 to rank 1, in turns: raw TCP, net_perf, raw TCP, and so on. With --bad, the last rail is bad while
+net_perf runs, from its start on. The program also checks that the plugin logged the expected warning. Run it by
+tools/lab run, on two hosts.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from bench.faults.rank_programs import RankPrograms  # noqa: E402
 from bench.faults.yardstick import raw_gbps  # noqa: E402
 from bench.hosts.bad_rails import kBad  # noqa: E402
 from lab import state  # noqa: E402
-from lab.inside import parse_in_lab, tell  # noqa: E402
+from lab.inside import parse_in_lab, write_result  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[3]
 _RAW_S = 0.5
@@ -30,18 +31,19 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="share_perf", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--rails", type=int, required=True, help="that can carry, the first of each host")
-    add("--rounds", type=int, default=3, help="(3)")
-    add("--duration", type=float, default=1.2, help="seconds of net_perf in a round (1.2)")
-    add("--settle", type=float, default=0.5, help="seconds of net_perf before that (0.5)")
+    add("--rails", type=int, required=True, help="number of rails that work: the first ones of each host")
+    add("--rounds", type=int, default=3, help="number of rounds; a round is one run of raw TCP and one of net_perf (3)")
+    add("--duration", type=float, default=1.2, metavar="SECONDS", help="length of net_perf's timed block (1.2)")
+    add("--settle", type=float, default=0.5, metavar="SECONDS",
+        help="length of net_perf's warm-up before the block (0.5)")
     add("--from", type=float, default=0.0, dest="from_s", metavar="SECONDS",
-        help="of the duration that do not count (0)")
+        help="length of the block's beginning that does not count (0)")
     add("--warning", default="", metavar="REGEX",
-        help="what a line at WARN must match, unless more rails carry than --rails")
-    add("--bad", choices=sorted(kBad), help="what is the matter with the last rail")
+        help="a line of the plugin's log at WARN must match this, unless more rails carry than --rails")
+    add("--bad", choices=sorted(kBad), help="the fault of the last rail; without this option all rails are whole")
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
         help="folder of net_perf and raw_tcp (build/release/bin)")
-    add("--json", help="write what was measured there")
+    add("--json", metavar="FILE", help="write the results to this file")
     return parse_in_lab(parser)
 
 
@@ -101,7 +103,7 @@ def main() -> int:
         ranks = RankPrograms(args.programs, Path(folder))
         rounds = [Round(ranks, args).run() for _ in range(args.rounds)]
     if os.environ["RANK"] == "0":
-        tell({"rounds": rounds, "summary": _summary(rounds, args)}, args.json)
+        write_result({"rounds": rounds, "summary": _summary(rounds, args)}, args.json)
     return 0
 
 

@@ -10,12 +10,14 @@ def parser(name: str, about: str | None, *, senders: int, size: str, settle_s: f
     """Makes the parser, to which the program adds its own options. The keyword arguments are defaults."""
     made = argparse.ArgumentParser(prog=name, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = made.add_argument
-    add("--program", choices=("net_perf", "raw_tcp"), default="net_perf", help="of the senders (net_perf)")
-    add("--senders", type=int, default=senders, help=f"processes, on other hosts than the first ({senders})")
-    add("--size", default=size, help=f"of their messages, by which net_perf counts arrivals ({size})")
+    add("--program", choices=("net_perf", "raw_tcp"), default="net_perf",
+        help="the program that sends and receives (net_perf)")
+    add("--senders", type=int, default=senders,
+        help=f"number of sender processes, which are on all hosts but the first ({senders})")
+    add("--size", default=size, help=f"size of the messages; net_perf counts whole messages as they arrive ({size})")
     add("--settle", type=float, default=settle_s, metavar="SECONDS",
-        help=f"in which the senders connect, before the first begins ({settle_s:g})")
+        help=f"time in which all senders connect, before the first one sends ({settle_s:g})")
     add("--programs", default=str(pairs.kRoot / "build" / "release" / "bin"),
         help="folder of net_perf and raw_tcp (build/release/bin)")
-    add("--json", help="write what was measured there")
+    add("--json", metavar="FILE", help="write the results to this file")
     return made

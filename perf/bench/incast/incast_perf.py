@@ -1,7 +1,8 @@
-"""Many processes send into one host's rail at once: what comes in of all together, and how evenly. One rank per host,
-found by RANK and what tools/lab sets: host 0 receives, the others have the senders. Each sender is a net_perf or
-raw_tcp of its own, with a receiver of its own on host 0: so many instances there, which know nothing of one another.
-With --processes the receivers of net_perf share fewer processes, as communicators of one NCCL process do.
+"""Measures an incast: how much and how evenly one rail receives from many senders at once.
+
+Host 0 receives; the other hosts have the senders. Each sender is a net_perf or raw_tcp process with a receiver process
+of its own on host 0, so the receivers do not share an engine. With --processes, several receivers of net_perf share a
+process, as communicators of one NCCL process do. Run it by tools/lab run.
 """
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.incast import command_line, fairness, pairs  # noqa: E402
-from lab.inside import parse_in_lab, tell  # noqa: E402
+from lab.inside import parse_in_lab, write_result  # noqa: E402
 
 _SLEEP_US = 500  # this many processes cannot all spin
 _WARMUP_S = 2.0
@@ -24,10 +25,12 @@ _WARMUP_S = 2.0
 
 def _parse() -> argparse.Namespace:
     parser = command_line.parser("incast_perf", __doc__, senders=32, size="256K", settle_s=8.0)
-    parser.add_argument("--scattered", action="store_true", help="each begins when it is connected, while others send")
-    parser.add_argument("--duration", type=float, default=12.0, metavar="SECONDS", help="that each measures (12)")
+    parser.add_argument("--scattered", action="store_true",
+                        help="each sender begins once it is connected; without this option all begin together")
+    parser.add_argument("--duration", type=float, default=12.0, metavar="SECONDS",
+                        help="time that each sender sends (12)")
     parser.add_argument("--processes", type=int, metavar="N",
-                        help="on host 0, with the receivers (one for each sender)")
+                        help="number of receiver processes on host 0 (one for each sender)")
     args = parse_in_lab(parser)
     if int(os.environ["WORLD_SIZE"]) < 2 or args.senders < 1:
         parser.error("expected a sender at least, and a host for it")
@@ -78,7 +81,7 @@ def main() -> int:
         summary = _summary(list(documents.values()))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    tell({"program": args.program, "summary": summary}, args.json)
+    write_result({"program": args.program, "summary": summary}, args.json)
     return 0
 
 

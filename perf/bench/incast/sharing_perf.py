@@ -1,7 +1,9 @@
-"""Senders that begin one after the other, leave and come back, all into one host's NIC: how much comes in of all
-together, how evenly, and how long a small message of another pair waits beside them. One rank per host, found by RANK
-and what tools/lab sets. Host 0 receives. The last host has the other pair's sender (--ping), the hosts between have the
-senders. Each sender is a net_perf or raw_tcp of its own, with a receiver process of its own on host 0.
+"""Measures how senders that come and go share one host's NIC.
+
+Senders join one after the other; with --leave some leave and come back. The program measures how much host 0 receives
+from all of them, and how evenly. With --ping it also measures the round trip of a small message of another pair beside
+them. Host 0 receives, the last host has the sender of --ping, and the hosts between have the senders. Each sender is a
+net_perf or raw_tcp process with a receiver process of its own on host 0. Run it by tools/lab run.
 """
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.incast import command_line, core_time, pairs, sharing  # noqa: E402
-from lab.inside import parse_in_lab, tell  # noqa: E402
+from lab.inside import parse_in_lab, write_result  # noqa: E402
 
 _PING_AFTER_S = 0.5  # the other pair starts this long after the last sender joined
 _PING_SLEEP_US = 50  # a caller's sleep is part of the round trip
@@ -27,24 +29,27 @@ _LEAST_TURN_S = 1.5
 def _parse() -> argparse.Namespace:
     parser = command_line.parser("sharing_perf", __doc__, senders=8, size="64K", settle_s=3.0)
     add = parser.add_argument
-    add("--stagger", type=float, default=2.0, metavar="SECONDS", help="over which joins are spread (2)")
-    add("--duration", type=float, default=9.0, metavar="SECONDS", help="from the first join to the end of all (9)")
+    add("--stagger", type=float, default=2.0, metavar="SECONDS", help="time from the first join to the last one (2)")
+    add("--duration", type=float, default=9.0, metavar="SECONDS",
+        help="time from the first join to the end of all (9)")
     add("--leave", action="store_true",
-        help=f"every fourth is away for {sharing.kAway_s:g} s in the middle of its time; a new process comes back")
+        help="every fourth sender ends in the middle of its time; "
+             f"a new process replaces it {sharing.kAway_s:g} s later")
     add("--ping", action="store_true",
-        help="round trips of 4 KiB from the last host to host 0, by net_perf, while all send")
-    add("--ping-iterations", type=int, default=1000, metavar="N", help="round trips that count (1000)")
+        help="measure round trips of 4 KiB from the last host to host 0, by net_perf, while all senders send")
+    add("--ping-iterations", type=int, default=1000, metavar="N", help="number of round trips (1000)")
     # 64 processes on two cores: with 100 us the wake-ups alone keep the cores busy.
-    add("--sleep-us", type=int, default=500, metavar="US", help="of a sender or receiver that moved nothing (500)")
+    add("--sleep-us", type=int, default=500, metavar="US",
+        help="sleep of a sender or receiver that moved nothing (500)")
     args = parse_in_lab(parser)
     if args.senders < 2 or int(os.environ["WORLD_SIZE"]) < (3 if args.ping else 2):
-        parser.error("expected two senders at least, a host for them, and one more for --ping")
+        parser.error("expected at least two senders, a host for them, and one more host for --ping")
     if args.duration - args.stagger < (sharing.kAway_s + 2 * _LEAST_TURN_S if args.leave else _LEAST_TURN_S):
-        parser.error("--duration is too short for --stagger and what each sender does after its join")
+        parser.error("--duration is too short: each sender needs some time after the last join (--stagger)")
     if args.leave and args.senders < 4:
         parser.error("--leave needs four senders: the fourth leaves")
     if args.leave and args.ping:
-        parser.error("--ping wants all to send until the end: not with --leave")
+        parser.error("--ping needs all senders until the end, so --leave cannot be used with it")
     return args
 
 
@@ -152,8 +157,8 @@ def main() -> int:
             raise SystemExit(f"sharing_perf: {failed} of {args.senders} senders failed"
                              f"{'' if len(turns) in documents else ', and so did the other pair'}")
         summary |= _round_trips(documents[len(turns)], ran, sharing.together(visits, args.senders))
-    tell({"program": args.program, "summary": summary,
-          "series": _series(found, visits, [turns[number].sender for number in came], first_s)}, args.json)
+    write_result({"program": args.program, "summary": summary,
+                  "series": _series(found, visits, [turns[number].sender for number in came], first_s)}, args.json)
     return 0
 
 

@@ -21,7 +21,7 @@ from bench.rows import load  # noqa: E402
 from bench.faults.losses import kLosses  # noqa: E402
 from bench.plots.of_results import BOUND, draw, finish  # noqa: E402
 
-_TOLD, _SILENT, _INK = "#2f6fb0", "#c98a1b", "#222222"
+_VISIBLE, _SILENT, _INK = "#2f6fb0", "#c98a1b", "#222222"
 _NEVER_S = 10.0  # rail_loss_perf's figure for a row without recovery before the end of the fault
 _LEAST_S = 0.005  # least time in the picture; bins are 50 ms
 _MEDIAN_BOUND_S = {True: 0.15, False: 0.6}
@@ -40,16 +40,18 @@ def _seconds(document: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def _draw(axes: Axes, y: int, fault: str, seconds: list[float]) -> None:
-    told = kLosses[fault].told
+    is_visible = kLosses[fault].is_visible
     spread = [y + 0.22 * (2 * number / max(len(seconds) - 1, 1) - 1) for number in range(len(seconds))]
-    axes.plot(seconds, spread, "o", color=_TOLD if told else _SILENT, markersize=4.5, alpha=0.8, markeredgewidth=0)
-    axes.plot([_MEDIAN_BOUND_S[told]] * 2, [y - 0.36, y + 0.36], color=BOUND, linewidth=1.2, linestyle=(0, (4, 2)))
+    color = _VISIBLE if is_visible else _SILENT
+    axes.plot(seconds, spread, "o", color=color, markersize=4.5, alpha=0.8, markeredgewidth=0)
+    axes.plot([_MEDIAN_BOUND_S[is_visible]] * 2, [y - 0.36, y + 0.36], color=BOUND, linewidth=1.2,
+              linestyle=(0, (4, 2)))
 
 
 def save(document: dict[str, Any], path: Path) -> None:
     """Writes a PNG of perf/results/N2.json. Raises KeyError for the JSON of another id, OSError."""
     found = _seconds(document)
-    faults = sorted(found, key=lambda fault: (not kLosses[fault].told, fault), reverse=True)
+    faults = sorted(found, key=lambda fault: (not kLosses[fault].is_visible, fault), reverse=True)
     figure, axes = plt.subplots(figsize=(9.5, 5.2), layout="constrained")
     for y, fault in enumerate(faults):
         _draw(axes, y, fault, found[fault])
@@ -64,8 +66,9 @@ def save(document: dict[str, Any], path: Path) -> None:
     axes.set_title(f"A fault at one of the rails of 1 Gb/s, {sum(map(len, found.values()))} networks and settings",
                    fontsize=10.5, loc="left", color=_INK)
     finish(figure, axes,
-           [Line2D([], [], marker="o", linestyle="", color=_TOLD, markersize=4.5, label="a carrier or a reset tells"),
-            Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5, label="only silence tells")], path)
+           [Line2D([], [], marker="o", linestyle="", color=_VISIBLE, markersize=4.5,
+                   label="a lost carrier or a reset reveals the loss"),
+            Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5, label="only silence does")], path)
 
 
 if __name__ == "__main__":

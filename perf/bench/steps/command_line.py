@@ -17,7 +17,7 @@ def command_line(prog: str, about: str, *, programs: bool) -> argparse.ArgumentP
     if programs:
         parser.add_argument("--programs", type=Path, default=_PROGRAMS,
                             help="folder of raw_tcp and fsdp_replay (build/release/bin)")
-    parser.add_argument("--json", help="write what was measured there")
+    parser.add_argument("--json", metavar="FILE", help="write the results to this file")
     return parser
 
 

@@ -72,8 +72,9 @@ def _disturbed(seconds: float, disturber: Disturber | None) -> tuple[Training, l
 
 def main() -> int:
     parser = command_line("disturbed_perf", __doc__, programs=False)
-    parser.add_argument("--seconds", type=at_least(1, float), default=600, help="of disturbed training (600)")
-    parser.add_argument("--seed", type=int, default=1, help="of the disturbances (1)")
+    parser.add_argument("--seconds", type=at_least(1, float), default=600,
+                        help="length of the disturbed training (600)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the disturbances (1)")
     args = parse_step(parser, rails=2)
     torch.set_num_threads(1)
     dist.init_process_group("railweave")

@@ -33,10 +33,10 @@ _PORTS = 10  # distance from the ranks' own port, and between policies
 def _parse() -> argparse.Namespace:
     parser = command_line("policy_perf", __doc__, programs=False)
     add = parser.add_argument
-    add("--sequences", type=at_least(1), default=2, help="of each rank in a step (2)")
+    add("--sequences", type=at_least(1), default=2, help="number of sequences of each rank in a step (2)")
     add("--settling", type=at_least(1), default=45,
-        help="steps of each policy before those that count, in which auto learns (45)")
-    add("--rounds", type=at_least(1), default=40, help="in which each policy makes a step (40)")
+        help="steps of each policy before the timed ones; auto learns in them (45)")
+    add("--rounds", type=at_least(1), default=40, help="number of rounds; each policy makes one step in a round (40)")
     return parse_step(parser)
 
 

@@ -20,20 +20,20 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         for name, function in self._originals.items():
-            setattr(dist, name, self._telling(name, function))
+            setattr(dist, name, self._recording(name, function))
         return self
 
     def __exit__(self, *_: Any) -> None:
         for name, function in self._originals.items():
             setattr(dist, name, function)
 
-    def _telling(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def told(*args: Any, **kwargs: Any) -> Any:
+    def _recording(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def recorded(*args: Any, **kwargs: Any) -> Any:
             tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
             self._calls.append(Call(name, max(tensor.nbytes for tensor in tensors), time.perf_counter()))
             return function(*args, **kwargs)
 
-        return told
+        return recorded
 
     def record(self, step: Callable[[Callable[[], None]], float]) -> Recorded:
         """Records one step. `step` gets a function to call at its beginning and at the beginning of backward, and

@@ -35,10 +35,10 @@ _UNDISTURBED_MBIT = 10_000
 def _parse() -> argparse.Namespace:
     parser = command_line("slow_rail_perf", __doc__, programs=True)
     add = parser.add_argument
-    add("--mbit", type=at_least(_SLOWER), default=500, help="of each rail (500)")
-    add("--sequences", type=at_least(1), default=1, help="of each rank in a step (1)")
-    add("--steps", type=at_least(1), default=10, help="before and after (10)")
-    add("--slow-s", type=at_least(1, float), default=60, help="how long the rail is slow (60)")
+    add("--mbit", type=at_least(_SLOWER), default=500, help="rate of each rail (500)")
+    add("--sequences", type=at_least(1), default=1, help="number of sequences of each rank in a step (1)")
+    add("--steps", type=at_least(1), default=10, help="number of steps before the rail is slow, and after (10)")
+    add("--slow-s", type=at_least(1, float), default=60, help="time in which the rail is slow (60)")
     return parse_step(parser, rails=2)
 
 

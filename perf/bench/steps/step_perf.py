@@ -42,10 +42,10 @@ _GLOO = ("gloo_one_rail", "gloo")
 def _parse() -> argparse.Namespace:
     parser = command_line("step_perf", __doc__, programs=True)
     add = parser.add_argument
-    add("--ratio", type=at_least(0.01, float), default=1.0, help="of communication to compute (1)")
-    add("--rounds", type=at_least(1), default=5, help="in which each variant makes a step (5)")
+    add("--ratio", type=at_least(0.01, float), default=1.0, help="ratio of communication time to compute time (1)")
+    add("--rounds", type=at_least(1), default=5, help="number of rounds; each variant makes one step in a round (5)")
     add("--sequences", type=at_least(0), default=0,
-        help=f"of each rank in a step; 0: as many as take {_LEAST_ALONE_S:g} s alone (0)")
+        help=f"number of sequences of each rank in a step; 0: as many as take {_LEAST_ALONE_S:g} s alone (0)")
     return parse_step(parser)
 
 

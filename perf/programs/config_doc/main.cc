@@ -1,3 +1,4 @@
+// railweave-config-doc: prints docs/operate/configuration.md.
 #include <cstdio>
 #include <string_view>
 

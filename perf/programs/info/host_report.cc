@@ -4,12 +4,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/address_text.h"
 #include "base/config_section.h"
 #include "base/error.h"
 #include "collectives/config/config_section.h"
 #include "collectives/schedule/algorithm_choice.h"
 #include "collectives/scheduler/window.h"
-#include "discovery/address_choice.h"
 #include "discovery/devices.h"
 #include "discovery/host_view.h"
 #include "engine/api/host_engine.h"
@@ -37,7 +37,7 @@ Status check(const HostReport& report) {
 }
 
 std::string address_text(const Address& address) {
-  return fmt::format("{}/{}", discovery::to_text(address), address.prefix_bits);
+  return fmt::format("{}/{}", to_string(without_scope(address)), address.prefix_bits);
 }
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "discovery/address_choice.h"
+#include "base/address_text.h"
 #include "discovery/rail_facts.h"
 #include "discovery/rail_hazards.h"
 #include "info/text_table.h"
@@ -41,7 +41,7 @@ const char* to_text(Kind kind) {
 std::string route_text(const DefaultRoute& route) {
   const RouteAnswer& answer = route.answer;
   switch (answer.kind) {
-    case Kind::reachable: return answer.gateway ? discovery::to_text(*answer.gateway) : "on the link";
+    case Kind::reachable: return answer.gateway ? to_string(*answer.gateway) : "on the link";
     case Kind::none: return "none";
     case Kind::elsewhere: return fmt::format("none, but by {}", answer.interface);
     case Kind::unknown: break;
@@ -52,7 +52,7 @@ std::string route_text(const DefaultRoute& route) {
 std::string routes_text(const RailCondition& condition) {
   std::string text;
   for (const DefaultRoute& route : condition.default_routes)
-    text += fmt::format("{}from {}: {}", text.empty() ? "" : "; ", discovery::to_text(route.source), route_text(route));
+    text += fmt::format("{}from {}: {}", text.empty() ? "" : "; ", to_string(route.source), route_text(route));
   return text.empty() ? "-" : text;
 }
 
@@ -92,10 +92,10 @@ std::string verdicts_text(const std::vector<Rail>& rails, const std::vector<Rail
 nlohmann::ordered_json condition_json(const RailCondition& condition) {
   Json routes = Json::array();
   for (const auto& [source, answer] : condition.default_routes)
-    routes.push_back({{"source", discovery::to_text(source)},
+    routes.push_back({{"source", to_string(source)},
                       {"kind", to_text(answer.kind)},
                       {"interface", text_or_null(answer.interface)},
-                      {"gateway", answer.gateway ? Json(discovery::to_text(*answer.gateway)) : Json(nullptr)},
+                      {"gateway", answer.gateway ? Json(to_string(*answer.gateway)) : Json(nullptr)},
                       {"cause", text_or_null(answer.cause)}});
   return {{"arp_ignore", setting_json(condition.settings.arp_ignore)},
           {"arp_announce", setting_json(condition.settings.arp_announce)},

@@ -34,7 +34,7 @@ EngineCounters EngineCounters::operator-(const EngineCounters& earlier) const {
     }
   }
   result.control_.frames -= earlier.control_.frames;
-  result.control_.said_again -= earlier.control_.said_again;
+  result.control_.retransmitted -= earlier.control_.retransmitted;
   return result;
 }
 
@@ -49,7 +49,7 @@ LaneStats EngineCounters::sum() const {
 nlohmann::json EngineCounters::to_json() const {
   nlohmann::json result = counters_json(sum());
   result["control_frames"] = control_.frames;
-  result["control_frames_said_again"] = control_.said_again;
+  result["control_frames_said_again"] = control_.retransmitted;
   result["lanes"] = nlohmann::json::array();
   for (const LaneStats& lane : lanes_) {
     nlohmann::json entry = counters_json(lane);
@@ -87,7 +87,7 @@ std::optional<EngineCounters> read_engine_counters() {
     for (const auto& session : stats->sessions) {
       lanes.insert(lanes.end(), session.lanes.begin(), session.lanes.end());
       control.frames += session.control_frames;
-      control.said_again += session.control_frames_said_again;
+      control.retransmitted += session.control_frames_retransmitted;
     }
   }
   if (!answered) return std::nullopt;

@@ -13,7 +13,7 @@ namespace railweave::perf::net_perf {
 class EngineCounters {
  public:
   struct Control {
-    std::uint64_t frames = 0, said_again = 0;  // of all sessions
+    std::uint64_t frames = 0, retransmitted = 0;  // of all sessions
   };
   EngineCounters(std::vector<LaneStats> lanes, const Control& control) : lanes_(std::move(lanes)), control_(control) {}
 

@@ -1,7 +1,6 @@
 #include "engine/admission/challenge.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -10,8 +9,7 @@
 namespace railweave::engine {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3159454b41454b4cull;       // "LKEAKEY1"
-constexpr std::uint64_t kHelloMagic = 0x3156455741454b4cull;  // "LKEAWEV1"
+constexpr std::uint64_t kMagic = 0x3159454b41454b4cull;  // "LKEAKEY1"
 constexpr std::uint16_t kVersion = 1;
 
 enum class Kind : std::uint16_t { challenge = 1, response = 2, proof = 3, refused = 4 };
@@ -66,9 +64,9 @@ Result<ConnectionKey> connection_key(const SharedKey& key, Challenge::Received c
 Challenge::Turn bad(const std::string& what) { return {Status(Code::remote, Scope::lane, "handshake: " + what)}; }
 Challenge::Turn failed(const Status& status) { return {status}; }
 
-Challenge::Turn mismatch(const char* what, Refusal told = Refusal::none) {
+Challenge::Turn mismatch(const char* what, Refusal refusal = Refusal::none) {
   Challenge::Turn turn{Status(Code::remote, Scope::session, what), {}, true};
-  if (told != Refusal::none) turn.answer = message_of(Kind::refused, {}, told);
+  if (refusal != Refusal::none) turn.answer = message_of(Kind::refused, {}, refusal);
   return turn;
 }
 
@@ -102,13 +100,13 @@ Challenge::Turn Challenge::on_message(Received message) {
     case Kind::proof: return on_proof(message);
     case Kind::refused: return on_refusal(message);
   }
-  return bad("a challenge's message of kind " + std::to_string(l.kind) + ", expected 1 to 4");
+  return bad("a challenge message of kind " + std::to_string(l.kind) + ", expected 1 to 4");
 }
 
 Challenge::Turn Challenge::on_foreign_bytes(Received message) const {
   const bool is_hello = parsed(message).magic == kHelloMagic;
   if (state_ == State::awaiting_challenge && is_hello) return mismatch(kPeerHasNone, Refusal::key_wanted);
-  return bad("these are not Railweave's bytes");
+  return bad("the first bytes are not those of a Railweave message");
 }
 
 // A refusal is not authenticated. An attacker that can forge a refusal could as well have reset the connection.
@@ -119,12 +117,12 @@ Challenge::Turn Challenge::on_refusal(Received message) const {
   if (refusal == Refusal::another_key &&
       (state_ == State::awaiting_proof || (role_ == Role::dialler && key_ && over())))
     return mismatch(kAnother);
-  return bad("a refusal that makes no sense here");
+  return bad("a refusal of code " + std::to_string(unsigned(refusal)) + ", which does not fit what was sent");
 }
 
 Challenge::Turn Challenge::on_challenge(Received message) {
   if (role_ == Role::acceptor && !key_) return mismatch(kWeHaveNone, Refusal::no_key_here);
-  if (state_ != State::awaiting_challenge) return bad("a challenge out of turn");
+  if (state_ != State::awaiting_challenge) return bad("a challenge, expected another message");
   std::ranges::copy(message, challenge_.begin());
   response_ = message_of(Kind::response, nonce_);
   const Result<Tag> tag = acceptor_tag(*key_, challenge_, response_);
@@ -135,7 +133,7 @@ Challenge::Turn Challenge::on_challenge(Received message) {
 }
 
 Challenge::Turn Challenge::on_response(Received message) {
-  if (state_ != State::awaiting_response) return bad("a response out of turn");
+  if (state_ != State::awaiting_response) return bad("a response to no challenge");
   std::ranges::copy(message, response_.begin());
   const Result<Tag> expected = acceptor_tag(*key_, challenge_, response_);
   if (!expected.ok()) return failed(expected.status());
@@ -152,7 +150,7 @@ Challenge::Turn Challenge::on_response(Received message) {
 }
 
 Challenge::Turn Challenge::on_proof(Received message) {
-  if (state_ != State::awaiting_proof) return bad("a proof out of turn");
+  if (state_ != State::awaiting_proof) return bad("a proof, expected another message");
   const Result<Tag> expected = dialler_tag(*key_, challenge_, response_, message);
   if (!expected.ok()) return failed(expected.status());
   if (!same(expected.value(), tag_in(message))) return mismatch(kAnother, Refusal::another_key);

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -21,6 +22,8 @@
 namespace railweave::engine {
 
 inline constexpr std::size_t kChallengeBytes = 80;
+// The first eight bytes of a Hello, "LKEAWEV1". An end that awaits a challenge knows by them that the peer has no key.
+inline constexpr std::uint64_t kHelloMagic = 0x3156455741454b4cull;
 
 class Challenge {
  public:

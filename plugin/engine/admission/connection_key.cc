@@ -40,16 +40,17 @@ Result<Seal> ConnectionKey::seal(Role by, std::span<const std::byte> hello, cons
 }
 
 Status ConnectionKey::check(Role by, std::span<const std::byte> hello, const Seal& seal) const {
-  const std::span said(seal);
-  RW_ASSIGN_OR_RETURN(const Tag expected, hello_tag(secret_, by, said.last<kTagBytes>(), hello));
-  if (same(expected, said.first<kTagBytes>())) return {};
-  return unsealed("its seal does not fit: it was altered, or said on another connection");
+  const std::span found(seal);
+  RW_ASSIGN_OR_RETURN(const Tag expected, hello_tag(secret_, by, found.last<kTagBytes>(), hello));
+  if (same(expected, found.first<kTagBytes>())) return {};
+  return unsealed("the authentication tag does not match: the message was altered, or belongs to another connection");
 }
 
 Status ConnectionKey::check_session(Role by, const Seal& seal, const Secret& session) const {
   RW_ASSIGN_OR_RETURN(const Tag expected, member_tag(session, by, secret_));
-  return same(expected, std::span(seal).last<kTagBytes>()) ? Status()
-                                                           : unsealed("it does not know the session's secret");
+  if (same(expected, std::span(seal).last<kTagBytes>())) return {};
+  return unsealed(by == Role::dialler ? "the dialler does not know the session's secret"
+                                      : "the acceptor does not know the session's secret");
 }
 
 }  // namespace railweave::engine

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/api/listen_queue.h"
 #include "engine/api/stream_setup.h"
 #include "railweave/endpoint.h"
 

@@ -235,8 +235,8 @@ bool HostEngine::warns_of_unused() {
 }
 
 bool HostEngine::may_warn_of_silence(bool is_silent) {
-  return peer_sessions_.rail_lines().may_warn(RailLines::kNoRail,
-                                              is_silent ? RailLines::About::loss : RailLines::About::comeback, now());
+  return peer_sessions_.warn_budget().may_warn(
+      RailWarnBudget::kNoRail, is_silent ? RailWarnBudget::About::loss : RailWarnBudget::About::comeback, now());
 }
 
 // ---------------------------------------------------------------------------------------------------- reactor's thread
@@ -304,7 +304,7 @@ SessionAccess HostEngine::give_dialler(PeerSession& its, const PeerKey& key) {
 void HostEngine::add_lane(Session& session, NewLane lane) {
   if (session.over()) return;  // the session's lanes are closed already, and no call would close this one
   (void)session.guarded([&] {  // a missing lane must not go unnoticed: the peer counts on the lane
-    const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
+    const bool doubtful = lane.doubtful || wire::has_retransmitted(lane.bootstrap.fd.get());
     log_lane(session, lane);
     lane.begun.pending->start(std::move(lane.bootstrap));
     session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "engine/api/stream_setup.h"
+#include "engine/api/listen_queue.h"
 
 namespace railweave::engine {
 

@@ -27,7 +27,7 @@ void PeerSession::apply_rails() {
   for (const protocol::RailUpdates::Statement& news : session->drain_rail_updates()) {
     Result<PeerRail> rail = decode_rail(std::as_bytes(std::span(news.bytes)));
     if (!rail.ok())
-      return session->lose("it told of its rail " + std::to_string(news.rail) + ": " +
+      return session->lose("malformed announcement of the peer's rail " + std::to_string(news.rail) + ": " +
                            std::string(rail.status().message()));
     RW_INFO(net, "{} reports its rail {}: {}", session->peer(), rail->name, state_of(*rail));
     if (probe) probe->on_peer_rail(news.rail, *rail);
@@ -41,7 +41,7 @@ PeerSession& PeerSessions::add(std::shared_ptr<Session> session, bool by_rails) 
   PeerSession record;
   record.session = session;
   record.watch = std::make_unique<SessionWatch>(reactor_, session);
-  if (by_rails) record.rail_log = std::make_unique<RailLog>(reactor_, rails_.now(), session, rail_lines_);
+  if (by_rails) record.rail_log = std::make_unique<RailLog>(reactor_, rails_.now(), session, warn_budget_);
   if (by_rails) record.absent_rails = std::make_unique<AbsentRails>(reactor_, rails_.now(), session, logged_absences_);
   return records_.emplace(session.get(), std::move(record)).first->second;
 }

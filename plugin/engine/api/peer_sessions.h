@@ -59,7 +59,7 @@ class PeerSessions {
   void announce_rail(int rail);
 
   LoggedAbsences& logged_absences() { return logged_absences_; }
-  RailLines& rail_lines() { return rail_lines_; }
+  RailWarnBudget& warn_budget() { return warn_budget_; }
 
  private:
   // Calls act(record) for each session, guarded: a session without memory ends, and the others go on.
@@ -70,7 +70,7 @@ class PeerSessions {
   Reactor& reactor_;
   const OwnRails& rails_;
   LoggedAbsences logged_absences_;
-  RailLines rail_lines_;
+  RailWarnBudget warn_budget_;
   std::map<const Session*, PeerSession> records_;
 };
 

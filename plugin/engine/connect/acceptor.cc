@@ -55,8 +55,8 @@ Acceptor::Arrival Acceptor::arrival_of(const wire::Accepted& accepted, int diall
   const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_.at(dialled_rail).vrf_ifindex;
   // a connection from this host would lead nowhere if pinned
   if (accepted.interface == kLoopbackIndex) return {dialled_rail, dialled_rail, "", family};
-  const bool told = accepted.interface != 0 && !by_vrf;
-  if (!told) return {dialled_rail, dialled_rail, rails_.at(dialled_rail).name, family};
+  const bool known = accepted.interface != 0 && !by_vrf;
+  if (!known) return {dialled_rail, dialled_rail, rails_.at(dialled_rail).name, family};
   if (rail != rails_.now().end()) return {int(rail - rails_.now().begin()), dialled_rail, rail->name, family};
   return {-1, dialled_rail, wire::interface_name(accepted.interface), family};
 }
@@ -66,7 +66,7 @@ void Acceptor::on_connection(wire::Accepted accepted, int dialled_rail) {
   // Unbound, the kernel's routes might send all answers by another interface.
   if (const Status bound = wire::bind_to_interface(accepted.fd.get(), arrival.interface, accepted.remote);
       !bound.ok()) {
-    RW_INFO(net, "no connection from {}: {}", wire::to_string(accepted.remote), bound.message());
+    RW_INFO(net, "closed the connection from {}: {}", wire::to_string(accepted.remote), bound.message());
     return;
   }
   (void)wire::set_options(accepted.fd.get(), {self_.config->congestion_control, -1, self_.config->peer_timeout});
@@ -115,7 +115,8 @@ bool Acceptor::refused_for_encryption(const Handshake::Outcome& caller) {
 void Acceptor::on_local_hello(Handshake::Outcome outcome) {
   if (!outcome.status.ok()) return note_rejected(outcome.status.message(), outcome.no_common_key);
   if (outcome.hello.to != self_.instance || outcome.hello.kind != Hello::Kind::first)
-    return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
+    return refuse(outcome, Hello::Refusal::stranger,
+                  "expected the first message of a local handshake with this instance");
   if (refused_for_encryption(outcome)) return;
   Result<Wires::Begun> begun =
       self_.wires->accept(Wires::kWithinHost, outcome.hello.offer, std::move(outcome.attached));
@@ -138,7 +139,9 @@ void Acceptor::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
   switch (hello.kind) {
     case Hello::Kind::first: return accept_first(std::move(outcome), arrival);
     case Hello::Kind::join: return accept_join(std::move(outcome), arrival);
-    default: return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a handshake");
+    default:
+      return refuse(outcome, Hello::Refusal::stranger,
+                    "a message of kind " + std::to_string(int(hello.kind)) + ", expected first (1) or join (2)");
   }
 }
 
@@ -171,7 +174,9 @@ bool Acceptor::refuses_first(const Handshake::Outcome& caller) {
   const PeerKey key = key_of_dialler(self_, hello);
   if (directory_.find(key)) return refuse(caller, Hello::Refusal::duplicate, "there is a session already"), true;
   const bool crossing = directory_.our_dial_stays(key);
-  if (crossing) refuse(caller, Hello::Refusal::crossing, "both dial; the greater instance's dial stays");
+  if (crossing)
+    refuse(caller, Hello::Refusal::crossing,
+           "both ends dial each other, and the dial of the instance with the greater id stays");
   return crossing;
 }
 
@@ -185,7 +190,7 @@ void Acceptor::accept_local_first(Handshake::Outcome caller, Wires::Begun begun)
   Status s = take_session_secret(lane, caller);
   if (s.ok()) s = send_hello(caller, answered);
   if (!s.ok()) {
-    RW_INFO(net, "{}", s.message());
+    RW_INFO(net, "cannot welcome {}: {}", hello.peer, s.message());
     return;
   }
   lane.bootstrap.fd = std::move(caller.fd);
@@ -196,12 +201,12 @@ void Acceptor::accept_first(Handshake::Outcome caller, const Arrival& arrival) {
   if (refuses_first(caller)) return;
   const Hello& hello = caller.hello;
   if (hello.local_rail >= hello.rails.size())
-    return refuse(
-        caller, Hello::Refusal::none,
-        "rail " + std::to_string(hello.local_rail) + " of " + std::to_string(hello.rails.size()) + " announced rails");
+    return refuse(caller, Hello::Refusal::none,
+                  "the dialler's rail " + std::to_string(hello.local_rail) + " is not among the " +
+                      std::to_string(hello.rails.size()) + " that it announces");
   NewLane lane{.id = hello.lane, .rails = {arrival.rail, hello.local_rail}};
   if (const Status s = take_session_secret(lane, caller); !s.ok()) {
-    RW_INFO(net, "{}", s.message());
+    RW_INFO(net, "cannot welcome {}: {}", hello.peer, s.message());
     return;
   }
   welcome(std::move(caller), arrival, std::move(lane), nullptr);
@@ -223,7 +228,7 @@ void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLan
   Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
   if (s.ok()) s = send_hello(caller, answered, secret);
   if (!s.ok()) {
-    RW_INFO(net, "{}", s.message());
+    RW_INFO(net, "cannot welcome {}: {}", hello.peer, s.message());
     return;
   }
   unconfirmed_.add(std::move(caller), {hello, std::move(lane), arrival.dialled});
@@ -284,7 +289,7 @@ void Acceptor::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
                                : first->lane.session_secret ? &*first->lane.session_secret
                                                             : nullptr;
   if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *secret).ok())
-    return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
+    return refuse(caller, Hello::Refusal::stranger, "the dialler does not know the session's secret");
   // this process was stopped, and the dialler gave up: its statement about its rails is old
   if (wire::is_closed_by_peer(caller.fd.get())) return;
   if (session && session->had_lane(hello.lane)) {

@@ -86,7 +86,7 @@ class Acceptor {
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;  // in order of arrival
   std::uint64_t next_incoming_ = 0;
   UnconfirmedLanes unconfirmed_;
-  TimePoint warned_rejected_{};  // when a rejection was last logged at WARN; 0: never
+  TimePoint warned_rejected_{};  // when a rejection was last logged at WARN; TimePoint{}: never
   bool stopped_ = false;
 };
 

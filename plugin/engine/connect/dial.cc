@@ -146,7 +146,7 @@ void Dial::dial(int from, const Route& route) {
   raw->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   if (const Status begun = begin_lane(*raw, from); !begun.ok()) {
     last_failure_ = Status(begun.code(), Scope::session, raw->what + ": " + begun.message(), begun.system_errno());
-    only_that_ = false;
+    only_lasting_failures_ = false;
     attempts_.pop_back();
     return;
   }
@@ -195,7 +195,7 @@ Status Dial::begin_lane(Attempt& attempt, int rail) {
 // the segment there (ARP), but no link-local ones.
 void Dial::next_round() {
   ++rounds_;
-  only_that_ = true;
+  only_lasting_failures_ = true;
   if (dial_local()) return;
   const int rails = int(self_.rails->size()), addresses = int(peer_.addresses.size());
   std::vector<RailPair> near, far, link_local;
@@ -236,7 +236,7 @@ bool Dial::leads_nowhere(int rail, const Route& route) {
   const std::string why = why_no_route((*self_.rails)[std::size_t(rail)], route);
   if (why.empty()) return false;
   last_failure_ = Status(Code::timed_out, Scope::session, why);
-  only_that_ = false;
+  only_lasting_failures_ = false;
   return true;
 }
 
@@ -287,7 +287,7 @@ Status Dial::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
 // or its engine is starting. Keys and encryption settings never change.
 void Dial::next_round_later() {
   const bool silent = last_failure_.code() == Code::timed_out;
-  const bool certain = !no_common_key_.ok() && only_that_ && !yielding_;
+  const bool certain = !no_common_key_.ok() && only_lasting_failures_ && !yielding_;
   const Nanos pause = yielding_ ? kYieldPause : kRoundPause;
   if (certain || (rounds_ >= kRoundsMax && !silent && !yielding_) || now() + pause >= deadline_.load())
     return finish(no_common_key_.ok() ? last_failure_ : no_common_key_);
@@ -309,7 +309,7 @@ void Dial::remember_failure(const Handshake::Outcome& outcome, const std::string
   }
   if (outcome.no_common_key) no_common_key_ = outcome.status;
   if ((outcome.status.ok() && answer.refusal != Hello::Refusal::encryption) || outcome.status.code() == Code::timed_out)
-    only_that_ = false;
+    only_lasting_failures_ = false;
 }
 
 void Dial::yield() {

@@ -115,7 +115,9 @@ class Dial {
   Status last_failure_;
   // an answer which shows that the two ends have no key, or no encryption setting, in common; ok: none
   Status no_common_key_;
-  bool only_that_ = true;  // no other failure of this round may end differently later
+  // false: a failure of this round may end differently in a later one. The failure was a timeout, a missing route, a
+  // lane of ours that could not begin, or a refusal for another reason than encryption.
+  bool only_lasting_failures_ = true;
   Reactor::TimerId timer_ = 0;
 };
 

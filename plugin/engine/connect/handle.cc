@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/crc32c.h"
+#include "base/random.h"
 #include "engine/connect/hello.h"
 
 namespace railweave::engine {
@@ -89,11 +90,6 @@ Result<HandleContent> decode_handle(const Handle& handle) {
   return content;
 }
 
-std::string local_name(const InstanceId& instance) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string name = "railweave-";
-  for (const std::uint8_t byte : instance) name += {kHex[byte >> 4], kHex[byte & 15]};
-  return name;
-}
+std::string local_name(const InstanceId& instance) { return "railweave-" + hex(instance); }
 
 }  // namespace railweave::engine

@@ -1,4 +1,4 @@
-// The 128 bytes a listener hands to its peer (design: section 4). Bytes 0..111, little endian:
+// The 128 bytes that a listener hands to its peer (docs/internals/protocol.md). Bytes 0..111, little endian:
 //   0 magic u32 | 4 version u16 | 6 addresses u8 | 7 zero | 8 crc32c of bytes 0..111 with this field zero
 //   12 instance 16 | 28 listener u32 | 32 four times: family u8 (4, 6, 0: none), zero, port u16, address 16
 #pragma once

@@ -344,13 +344,14 @@ Status Handshake::take_hello() {
     const auto from = std::span(in_).last<kSealBytes>();
     std::ranges::copy(from, seal_.begin());
     in_.resize(in_.size() - kSealBytes);
-    RW_TRY(key->check(other(role_), in_, seal_));
+    if (const Status s = key->check(other(role_), in_, seal_); !s.ok()) return of_connection(s);
   }
   Result<Hello> hello = decode_hello(in_);
   if (!hello.ok()) return of_connection(hello.status());
   hello_ = std::move(*hello);
-  const bool joined = own_.session && hello_.kind == Hello::Kind::welcome;
-  return key && joined ? key->check_session(other(role_), seal_, *own_.session) : Status();
+  if (!key || !own_.session || hello_.kind != Hello::Kind::welcome) return {};
+  const Status s = key->check_session(other(role_), seal_, *own_.session);
+  return s.ok() ? s : of_connection(s);
 }
 
 void Handshake::finish(Status status) {

@@ -5,12 +5,12 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "engine/admission/challenge.h"
 #include "protocol/frame.h"
 
 namespace railweave::engine {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3156455741454b4cull;
 constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt | kFeatureOffer;
 constexpr std::size_t kRailsMax = protocol::kRailsMax;
 constexpr std::size_t kAddressesMax = 8;
@@ -155,7 +155,8 @@ Result<PeerRail> decode_rail(std::span<const std::byte> bytes) {
   Reader r(bytes);
   PeerRail rail;
   RW_TRY(read_rail(r, rail));
-  if (!r.ok || !r.at_end()) return Status(Code::remote, Scope::lane, "a rail that does not add up to its length");
+  if (!r.ok || !r.at_end())
+    return Status(Code::remote, Scope::lane, "a description of a rail that is cut short, or followed by more bytes");
   return rail;
 }
 
@@ -173,7 +174,7 @@ Hello confirm_of(const Hello& welcome) {
 
 std::vector<std::byte> encode_hello(const Hello& hello) {
   Fixed f{};
-  f.magic = kMagic;
+  f.magic = kHelloMagic;
   f.version = hello.version;
   f.kind = std::uint16_t(hello.kind);
   f.features = hello.features | (hello.offer ? kFeatureOffer : 0);
@@ -205,7 +206,7 @@ std::vector<std::byte> encode_hello(const Hello& hello) {
 Result<std::size_t> hello_bytes(std::span<const std::byte, kHelloFixedBytes> fixed) {
   Fixed f;
   std::memcpy(&f, fixed.data(), sizeof f);
-  if (f.magic != kMagic) return bad("these are not Railweave's bytes");
+  if (f.magic != kHelloMagic) return bad("the first bytes are not those of a Railweave message");
   if (f.version != kHelloVersion) return bad(version_message(f.version));
   if (f.features & ~kKnownFeatures) return bad("unknown feature bits " + std::to_string(f.features & ~kKnownFeatures));
   const std::uint32_t padding_most = may_be_padded(f.kind) ? kHelloPaddingBytesMax : 0;
@@ -240,7 +241,7 @@ Result<Hello> decode_hello(std::span<const std::byte> message) {
   h.remote_rail = f.remote_rail;
   h.traffic_class = f.traffic_class;
   h.padding_bytes = f.padding_bytes;
-  if (f.padding_bytes > copy.size() - sizeof f) return bad("more padding than body");
+  if (f.padding_bytes > copy.size() - sizeof f) return bad("more padding than the message has bytes");
   Reader body(std::span<const std::byte>(copy).subspan(sizeof f, copy.size() - sizeof f - f.padding_bytes));
   h.peer = body.text();
   h.reason = body.text();
@@ -250,7 +251,7 @@ Result<Hello> decode_hello(std::span<const std::byte> message) {
   for (PeerRail& rail : h.rails)
     if (Status s = read_rail(body, rail); !s.ok()) return s;
   if (f.features & kFeatureOffer) RW_TRY(read_offer(body, h.offer.emplace()));
-  if (!body.ok || !body.at_end()) return bad("its body does not add up to its length");
+  if (!body.ok || !body.at_end()) return bad("the body is longer or shorter than its stated length");
   return h;
 }
 

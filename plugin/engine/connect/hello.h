@@ -53,15 +53,14 @@ struct WireOffer {
 
 struct Hello {
   enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4, confirm = 5 };
-  // Why a first or a join was refused, where the dialler must act on it.
-  // 5 is reserved
+  // Why a first or a join was refused, where the dialler must act on it. 5: retired, not to be used again.
   enum class Refusal : std::uint8_t {
-    none = 0,
-    stranger = 1,
-    crossing = 2,
-    duplicate = 3,
-    unknown_session = 4,
-    encryption = 6
+    none = 0,             // no refusal; or one whose reason is for people only: the dialler may try again
+    stranger = 1,         // the dialler meant another instance, does not know the session's secret, or sent nonsense
+    crossing = 2,         // to a first: the acceptor dials the dialler, too, and the acceptor's dial stays
+    duplicate = 3,        // to a first: the session exists; to a join: the session has had this lane
+    unknown_session = 4,  // to a join: the acceptor has no such session
+    encryption = 6        // one end alone encrypts
   };
 
   Kind kind = Kind::first;

@@ -19,7 +19,7 @@ struct JoinAnswer {
     failed,              // another refusal, an error, or no answer in time
   };
   Kind kind = Kind::failed;
-  // of a welcome: the peer's rail on which the connection arrived; LaneReconciler checks the index
+  // the peer's rail on which the connection of a welcome arrived; LaneReconciler checks the index
   int remote_rail = 0;
   std::string why;  // for the log; empty for a welcome
 };

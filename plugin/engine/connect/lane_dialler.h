@@ -25,8 +25,8 @@ struct JoinOrder {
   protocol::LaneId lane = 0;
   RailPair rails;
   Route route;
-  Nanos time{0};             // to connect, and as much again from an established connection on
-  bool is_question = false;  // a peer probe: announces our rails, and brings no lane
+  Nanos time{0};               // to connect, and as much again from an established connection on
+  bool is_peer_probe = false;  // a peer probe: announces our rails, and brings no lane
 };
 
 // A dial under way. Destroying a Join cancels the dial, without an answer.

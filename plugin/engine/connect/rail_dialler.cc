@@ -25,7 +25,7 @@ class RailDialler::RailJoin final : public Join {
   }
 
   Status take(const RailPair& where, bool doubtful) override {
-    assert(outcome_.fd && !order_.is_question);
+    assert(outcome_.fd && !order_.is_peer_probe);
     NewLane lane{.id = order_.lane, .rails = where, .begun = std::move(begun_), .doubtful = doubtful};
     RW_TRY(begin_encryption(lane, dialler_.self_, wire::TlsEnd::client, outcome_));
     RW_TRY(dialler_.self_.wires->agree(lane.rails.local, lane.begun, outcome_.hello.offer));
@@ -69,7 +69,7 @@ std::string RailDialler::why_no_route(int rail, const Route& route) {
 // Begins the wire's lane and the dial. A probe needs no lane of a wire.
 Result<std::unique_ptr<Join>> RailDialler::join(const JoinOrder& order, Answered answered) {
   Wires::Begun begun;
-  if (!order.is_question) {
+  if (!order.is_peer_probe) {
     RW_ASSIGN_OR_RETURN(begun, self_.wires->dial(order.rails.local));
   }
   auto join = std::make_unique<RailJoin>(*this, order, std::move(begun), std::move(answered));
@@ -80,7 +80,7 @@ Result<std::unique_ptr<Join>> RailDialler::join(const JoinOrder& order, Answered
 Hello RailDialler::hello(const JoinOrder& order) const {
   Hello hello = join_hello(self_, peer_, session_.serial(), traffic_class_, order.lane, order.rails);
   // all of our addresses may have changed, and no lane is left to announce them
-  if (order.is_question) hello.rails = *self_.announced;
+  if (order.is_peer_probe) hello.rails = *self_.announced;
   return hello;
 }
 

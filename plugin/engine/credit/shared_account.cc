@@ -48,6 +48,7 @@ void SharedAccount::close() {
   listener_.close();
   for (Watched* each : {&answer_, &pulse_}) forget(*each);
   for (OwnedFd* each : {&life_, &pulse_out_, &file_.fd}) release(*each);
+  drop_offered();
 }
 
 bool SharedAccount::watch(Watched& watched, OwnedFd fd) {
@@ -145,17 +146,25 @@ void SharedAccount::on_answer(Watched&) {
       continue;
     }
     forget(answer_);
-    offered_ = {};
+    drop_offered();
     return again_later();
   }
+}
+
+void SharedAccount::drop_offered() {
+  release(offered_.fd);
+  offered_ = {};
 }
 
 bool SharedAccount::take_answer(OwnedFd passed) {
   if (!offered_.memory) {
     Result<AccountFile> file = AccountFile::adopt(std::move(passed));
-    if (file.ok()) offered_ = std::move(*file);
-    return file.ok();
+    if (!file.ok()) return false;
+    offered_ = std::move(*file);
+    guard_descriptor(offered_.fd.get());
+    return true;
   }
+  release_descriptor(offered_.fd.get());
   use(std::exchange(offered_, {}));
   if (!watch(pulse_, std::move(passed))) return false;
   served_since_ = now();

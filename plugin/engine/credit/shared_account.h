@@ -75,6 +75,7 @@ class SharedAccount {
   void again_later();
   void on_answer(Watched&);
   bool take_answer(OwnedFd passed);
+  void drop_offered();
   void on_pulse(Watched&);
   void use(AccountFile file);
 

@@ -35,8 +35,8 @@ std::vector<int> lanes_to_ask(const std::vector<std::optional<LaneLiveness>>& la
 
 }  // namespace
 
-SilenceVerdict detect_dead_lanes(TimePoint now, const std::vector<std::optional<LaneLiveness>>& lanes,
-                                 Nanos peer_timeout, TimePoint probed_at) {
+SilenceVerdict detect_silent_lanes(TimePoint now, const std::vector<std::optional<LaneLiveness>>& lanes,
+                                   Nanos peer_timeout, TimePoint probed_at) {
   const bool any_works = std::ranges::any_of(lanes, [](const auto& lane) { return lane && works(*lane); });
   SilenceVerdict verdict;
   TimePoint last_heard = TimePoint::min(), first_silent = TimePoint::max();

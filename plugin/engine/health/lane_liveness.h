@@ -38,7 +38,7 @@ inline constexpr Nanos kHeardAfter = std::chrono::milliseconds(100);
 inline constexpr Nanos kProbeGrace = std::chrono::seconds(3);
 
 // `lanes[i]`: none: no open lane there. `probed_at`: when the last peer probe came; min(): never.
-SilenceVerdict detect_dead_lanes(TimePoint now, const std::vector<std::optional<LaneLiveness>>& lanes,
-                                 Nanos peer_timeout, TimePoint probed_at = TimePoint::min());
+SilenceVerdict detect_silent_lanes(TimePoint now, const std::vector<std::optional<LaneLiveness>>& lanes,
+                                   Nanos peer_timeout, TimePoint probed_at = TimePoint::min());
 
 }  // namespace railweave::engine

@@ -8,7 +8,7 @@ PeerHeartbeat::Verdict PeerHeartbeat::observe(TimePoint now, std::uint64_t consu
   const bool heard = std::exchange(consumed_, consumed) != consumed;
   const TimePoint observed_at = std::exchange(observed_at_, now);
   if (heard || !waits || quiet_since_ == TimePoint::min()) {
-    quiet_since_ = asked_at_ = now;
+    quiet_since_ = probed_at_ = now;
     return std::exchange(reported_, reported_ && !heard) && heard ? Verdict::back : Verdict::fine;
   }
   if (const Nanos since = now - observed_at; !could_answer || since > kAwakeMost) quiet_since_ += since;
@@ -16,9 +16,9 @@ PeerHeartbeat::Verdict PeerHeartbeat::observe(TimePoint now, std::uint64_t consu
   const Nanos quiet = now - quiet_since_;
   if (stall_timeout_ > Nanos{0} && quiet >= stall_timeout_) return Verdict::gone;
   if (quiet >= kStoppedAfter && !std::exchange(reported_, true)) return Verdict::stopped;
-  if (now - asked_at_ < kAskEvery) return Verdict::fine;
-  asked_at_ = now;
-  return Verdict::ask;
+  if (now - probed_at_ < kProbeEvery) return Verdict::fine;
+  probed_at_ = now;
+  return Verdict::probe_due;
 }
 
 }  // namespace railweave::engine

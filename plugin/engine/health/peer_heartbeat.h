@@ -15,7 +15,7 @@ namespace railweave::engine {
 
 class PeerHeartbeat {
  public:
-  static constexpr Nanos kAskEvery = std::chrono::seconds(1);
+  static constexpr Nanos kProbeEvery = std::chrono::seconds(1);
   static constexpr Nanos kStoppedAfter = std::chrono::seconds(5);
   // between two polls; this process did not run in a longer gap
   static constexpr Nanos kAwakeMost = std::chrono::seconds(2);
@@ -23,7 +23,7 @@ class PeerHeartbeat {
   // `stall_timeout`: how long a peer may be stopped; 0: without limit.
   explicit PeerHeartbeat(Nanos stall_timeout) : stall_timeout_(stall_timeout) {}
 
-  enum class Verdict { fine, ask, stopped, back, gone };  // stopped, back: returned once for each stop
+  enum class Verdict { fine, probe_due, stopped, back, gone };  // stopped, back: returned once for each stop
   // `consumed`: frames consumed from the peer, ever. `waits`: a caller needs the peer. `could_answer`: the peer's
   // kernel answers, and no probe is still on its way. Time in which the peer could not answer does not count, nor does
   // a gap of more than kAwakeMost between polls. After a whole job was suspended, none of its peers could have
@@ -36,7 +36,7 @@ class PeerHeartbeat {
   const Nanos stall_timeout_;
   std::uint64_t consumed_ = 0;
   TimePoint quiet_since_ = TimePoint::min();
-  TimePoint asked_at_ = TimePoint::min();
+  TimePoint probed_at_ = TimePoint::min();
   TimePoint observed_at_ = TimePoint::min();
   bool reported_ = false;
 };
@@ -55,7 +55,7 @@ class HeartbeatProbe {
     std::uint64_t acknowledged;  // bytes, as of the last observe()
   };
   // True: a probe is under way, or with the peer. Later probes are not tracked: the oldest one counts.
-  bool is_asked() const { return arrived_ || !ways_.empty(); }
+  bool is_unanswered() const { return arrived_ || !ways_.empty(); }
   void goes_by(const Path& way) { ways_.push_back(way); }
   void answered() { *this = {}; }
   // `acknowledged(way)` returns the acknowledged bytes of the lane; none: the lane is lost.

@@ -23,10 +23,10 @@ HealthVerdict about_peer(HealthVerdict::Kind kind) {
   return {.kind = kind, .why = HealthVerdict::Why::none, .lane = {}, .id = 0};
 }
 
-std::vector<std::optional<LaneLiveness>> signs_of(const SessionHealth::Observations& lanes) {
-  std::vector<std::optional<LaneLiveness>> signs;
-  for (const LaneObservation& seen : lanes) signs.push_back(LaneLiveness{seen.ack_status, seen.link_down});
-  return signs;
+std::vector<std::optional<LaneLiveness>> liveness_of(const SessionHealth::Observations& lanes) {
+  std::vector<std::optional<LaneLiveness>> liveness;
+  for (const LaneObservation& seen : lanes) liveness.push_back(LaneLiveness{seen.ack_status, seen.link_down});
+  return liveness;
 }
 
 }  // namespace
@@ -114,10 +114,10 @@ Status SessionHealth::grace_over(TimePoint now, int live_lanes) const {
   const Status loss = live_lanes > 0 ? Status() : grace_.over(now);
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(grace_.waited(now));
   if (loss.ok() || loss.code() == Code::left || waited.count() == 0) return loss;
-  std::string told = loss.message() + "; no lane came for " + std::to_string(waited.count()) + " s";
-  if (waited >= options_.peer_timeout) told += " (RAILWEAVE_PEER_TIMEOUT)";
-  if (!last_try_.empty()) told += ", the last try: " + last_try_;
-  return Status(loss.code(), loss.scope(), told, loss.system_errno());
+  std::string text = loss.message() + "; no lane came for " + std::to_string(waited.count()) + " s";
+  if (waited >= options_.peer_timeout) text += " (RAILWEAVE_PEER_TIMEOUT)";
+  if (!last_try_.empty()) text += ", the last try: " + last_try_;
+  return Status(loss.code(), loss.scope(), text, loss.system_errno());
 }
 
 Status SessionHealth::lost(const std::string& what, Code code, int system_errno) const {
@@ -141,12 +141,12 @@ SessionHealth::Verdicts SessionHealth::find_silent_lanes(TimePoint now, const Ob
   using Why = HealthVerdict::Why;
   Verdicts verdicts;
   for (const LaneObservation& seen : lanes) pairs_.heard(seen.ack_status.heard_at);
-  const SilenceVerdict silence = detect_dead_lanes(now, signs_of(lanes), options_.peer_timeout, probed_at_);
+  const SilenceVerdict silence = detect_silent_lanes(now, liveness_of(lanes), options_.peer_timeout, probed_at_);
   for (const int i : silence.given_up) {
     const LaneObservation& seen = lanes[std::size_t(i)];
     verdicts.push_back(about(seen, Kind::give_up, seen.link_down ? Why::link_down : Why::unanswered));
   }
-  for (const int i : silence.asked) verdicts.push_back(about(lanes[std::size_t(i)], Kind::ask_lane));
+  for (const int i : silence.asked) verdicts.push_back(about(lanes[std::size_t(i)], Kind::send_any_frame));
   const bool silent_before = std::exchange(peer_is_silent_, silence.peer_is_silent);
   const bool has_lanes = live_lanes > 0 && silence.given_up.size() < lanes.size();
   if (peer_is_silent_ != silent_before && has_lanes)
@@ -161,35 +161,36 @@ SessionHealth::Verdicts SessionHealth::find_silent_lanes(TimePoint now, const Ob
   return verdicts;
 }
 
-DrainRate& SessionHealth::pace_of(const LaneRef& lane) {
-  if (paces_.size() <= std::size_t(lane.place)) paces_.resize(std::size_t(lane.place) + 1);
-  Pace& pace = paces_[std::size_t(lane.place)];
-  if (pace.generation != lane.generation) pace = {lane.generation, {}};
-  return pace.pace;
+DrainRate& SessionHealth::drain_rate_of(const LaneRef& lane) {
+  if (drain_rates_.size() <= std::size_t(lane.place)) drain_rates_.resize(std::size_t(lane.place) + 1);
+  DrainEntry& entry = drain_rates_[std::size_t(lane.place)];
+  if (entry.generation != lane.generation) entry = {lane.generation, {}};
+  return entry.rate;
 }
 
-LaneDrain SessionHealth::pacing_of(TimePoint now, const LaneObservation& seen) {
-  DrainRate& pace = pace_of(seen.lane);
-  pace.observe(now, seen.health);
-  LaneDrain pacing;
-  pacing.outstanding_bytes = seen.health.outstanding_bytes;
-  pacing.acknowledged_bytes = seen.health.acknowledged_bytes;
-  if (seen.holds_data) pacing.left = pace.left();
-  pacing.believed = seen.believed;
-  pacing.works = lane_works(seen);
-  if (seen.ack_status.late_since) pacing.late_for = now - *seen.ack_status.late_since;
-  return pacing;
+LaneDrain SessionHealth::drain_of(TimePoint now, const LaneObservation& seen) {
+  DrainRate& rate = drain_rate_of(seen.lane);
+  rate.observe(now, seen.health);
+  LaneDrain drain;
+  drain.outstanding_bytes = seen.health.outstanding_bytes;
+  drain.acknowledged_bytes = seen.health.acknowledged_bytes;
+  if (seen.holds_data) drain.left = rate.left();
+  drain.believed = seen.believed;
+  drain.works = lane_works(seen);
+  if (seen.ack_status.late_since) drain.late_for = now - *seen.ack_status.late_since;
+  return drain;
 }
 
 SessionHealth::Verdicts SessionHealth::find_slow_lanes(TimePoint now, const Observations& lanes,
                                                        std::uint64_t consumed_frames) {
   if (peer_is_silent_) return {};
-  std::vector<std::optional<LaneDrain>> pacings;
-  for (const LaneObservation& seen : lanes) pacings.push_back(pacing_of(now, seen));
-  const SlowLaneDetector::Verdict recall = recall_.observe(now, pacings, consumed_frames);
+  std::vector<std::optional<LaneDrain>> drains;
+  for (const LaneObservation& seen : lanes) drains.push_back(drain_of(now, seen));
+  const SlowLaneDetector::Verdict found = slow_lanes_.observe(now, drains, consumed_frames);
   Verdicts verdicts;
-  if (recall.asked) verdicts.push_back(about(lanes[std::size_t(*recall.asked)], HealthVerdict::Kind::ask_peer));
-  for (const int i : recall.recalled)
+  if (found.probe_lane)
+    verdicts.push_back(about(lanes[std::size_t(*found.probe_lane)], HealthVerdict::Kind::send_heartbeat_probe));
+  for (const int i : found.given_up)
     verdicts.push_back(about(lanes[std::size_t(i)], HealthVerdict::Kind::give_up, HealthVerdict::Why::too_slow));
   return verdicts;
 }
@@ -199,21 +200,22 @@ SessionHealth::Verdicts SessionHealth::find_slow_lanes(TimePoint now, const Obse
 SessionHealth::Verdicts SessionHealth::find_stopped_peer(TimePoint now, const Observations& lanes,
                                                          std::uint64_t consumed_frames, bool is_waited_for) {
   using Kind = HealthVerdict::Kind;
-  question_.observe(now, [&](const HeartbeatProbe::Path& way) -> std::optional<std::uint64_t> {
+  heartbeat_probe_.observe(now, [&](const HeartbeatProbe::Path& way) -> std::optional<std::uint64_t> {
     const auto seen = std::ranges::find_if(
         lanes, [&](const LaneObservation& l) { return l.lane.place == way.place && l.id == way.lane; });
     if (seen == lanes.end()) return {};
     return seen->health.acknowledged_bytes;
   });
-  const bool could_answer = !peer_is_silent_ && std::ranges::any_of(lanes, lane_works) && !question_.travels(now);
-  if (heartbeat_.has_answered(consumed_frames)) question_.answered();
+  const bool could_answer =
+      !peer_is_silent_ && std::ranges::any_of(lanes, lane_works) && !heartbeat_probe_.travels(now);
+  if (heartbeat_.has_answered(consumed_frames)) heartbeat_probe_.answered();
   Verdicts verdicts;
   switch (heartbeat_.observe(now, consumed_frames, is_waited_for, could_answer)) {
     case PeerHeartbeat::Verdict::fine: break;
-    case PeerHeartbeat::Verdict::ask:
+    case PeerHeartbeat::Verdict::probe_due:
       for (const LaneObservation& seen : lanes)
-        if (lane_works(seen)) verdicts.push_back(about(seen, Kind::ask_peer));
-      if (!question_.is_asked()) verdicts.push_back(about_peer(Kind::question_asked));
+        if (lane_works(seen)) verdicts.push_back(about(seen, Kind::send_heartbeat_probe));
+      if (!heartbeat_probe_.is_unanswered()) verdicts.push_back(about_peer(Kind::heartbeat_probe_sent));
       break;
     case PeerHeartbeat::Verdict::stopped: verdicts.push_back(about_peer(Kind::peer_stopped)); break;
     case PeerHeartbeat::Verdict::back: verdicts.push_back(about_peer(Kind::peer_answers)); break;
@@ -222,10 +224,11 @@ SessionHealth::Verdicts SessionHealth::find_stopped_peer(TimePoint now, const Ob
   return verdicts;
 }
 
-void SessionHealth::question_went(std::span<const LaneObservation> by) {
+void SessionHealth::on_heartbeat_probe_sent(std::span<const LaneObservation> by) {
   for (const LaneObservation& seen : by) {
     const wire::LaneHealth& h = seen.health;
-    question_.goes_by({seen.lane.place, seen.id, h.acknowledged_bytes + h.outstanding_bytes, h.acknowledged_bytes});
+    heartbeat_probe_.goes_by(
+        {seen.lane.place, seen.id, h.acknowledged_bytes + h.outstanding_bytes, h.acknowledged_bytes});
   }
 }
 

@@ -3,7 +3,7 @@
 // a session that lost its last lane waits for another.
 //
 // Pure: no clock, no lock, no lane. Events, observations and the time come in; SessionLanes carries out the verdicts
-// that come out. The rules are in reconnect_grace, lane_liveness, slow_lane_detector, peer_heartbeat and
+// that come out. The rules are in reconnect_grace, lane_liveness, drain_rate, slow_lane_detector, peer_heartbeat and
 // carrying_pairs.
 // Threads: one at a time, under the session's mutex.
 #pragma once
@@ -17,6 +17,7 @@
 
 #include "engine/connect/join_answer.h"
 #include "engine/health/carrying_pairs.h"
+#include "engine/health/drain_rate.h"
 #include "engine/health/lane_liveness.h"
 #include "engine/health/peer_heartbeat.h"
 #include "engine/health/reconnect_grace.h"
@@ -47,16 +48,16 @@ struct LaneObservation {
 
 struct HealthVerdict {
   enum class Kind {
-    give_up,         // give up `lane`, for the reason `why`
-    ask_lane,        // send a frame by `lane` that the peer's kernel acknowledges
-    ask_peer,        // send a heartbeat probe by `lane`
-    question_asked,  // ask_peer came for all lanes that work: call question_went() with them
-    peer_silent,     // log that no lane is heard
-    peer_answers,    // log that the peer answers again
-    peer_stopped,    // log that only the peer's kernel answers
-    peer_lost,       // end the session: no lane was heard for the peer timeout
-    peer_stalled,    // end the session: the peer was stopped for the stall timeout
-    reconnect,       // lanes are wanted: LaneReconciler or PeerProbe is to be polled
+    give_up,               // give up `lane`, for the reason `why`
+    send_any_frame,        // send a frame by `lane` that the peer's kernel acknowledges
+    send_heartbeat_probe,  // send a heartbeat probe by `lane`
+    heartbeat_probe_sent,  // all lanes that work carry the probe: call on_heartbeat_probe_sent() with them
+    peer_silent,           // log that no lane is heard
+    peer_answers,          // log that the peer answers again
+    peer_stopped,          // log that only the peer's kernel answers
+    peer_lost,             // end the session: no lane was heard for the peer timeout
+    peer_stalled,          // end the session: the peer was stopped for the stall timeout
+    reconnect,             // lanes are wanted: LaneReconciler or PeerProbe is to be polled
   } kind;
   enum class Why { none, unanswered, link_down, too_slow } why = Why::none;
   LaneRef lane;
@@ -159,8 +160,8 @@ class SessionHealth {
   // `is_waited_for`: a request needs the peer.
   Verdicts find_stopped_peer(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames,
                              bool is_waited_for);
-  // Call after question_asked. `by`: the lanes that carry the probe, as they are then.
-  void question_went(std::span<const LaneObservation> by);
+  // Call for heartbeat_probe_sent. `by`: the lanes that carry the probe, as they are then.
+  void on_heartbeat_probe_sent(std::span<const LaneObservation> by);
   bool peer_is_silent() const { return peer_is_silent_; }
 
   // --- answers to dials and probes
@@ -178,13 +179,13 @@ class SessionHealth {
   void note_lost_pairs(TimePoint now, const std::vector<RailPair>& open) { pairs_.note_lost(now, open); }
 
  private:
-  struct Pace {
+  struct DrainEntry {
     std::uint32_t generation = 0;
-    DrainRate pace;
+    DrainRate rate;
   };
 
-  DrainRate& pace_of(const LaneRef& lane);
-  LaneDrain pacing_of(TimePoint now, const LaneObservation& seen);
+  DrainRate& drain_rate_of(const LaneRef& lane);
+  LaneDrain drain_of(TimePoint now, const LaneObservation& seen);
   bool came_through(const LaneBreak& how);
   bool second_malformed(TimePoint now);
   Status loss_of(const LaneGone& gone) const;
@@ -193,10 +194,10 @@ class SessionHealth {
   const std::string peer_;
   const HealthOptions options_;
   ReconnectGrace grace_;
-  SlowLaneDetector recall_;
+  SlowLaneDetector slow_lanes_;
   PeerHeartbeat heartbeat_;
-  HeartbeatProbe question_;
-  std::vector<Pace> paces_;  // by place
+  HeartbeatProbe heartbeat_probe_;
+  std::vector<DrainEntry> drain_rates_;  // by place
   CarryingPairs pairs_;
   std::optional<std::uint64_t> segments_at_damage_;  // exchanged when altered bytes outside a payload came last
   TimePoint malformed_at_ = TimePoint::min();        // when the last malformed frame came; min(): never

@@ -23,22 +23,6 @@ Nanos left_of(const LaneDrain& lane) { return lane.left.value_or(Nanos{0}); }
 
 }  // namespace
 
-void DrainRate::observe(TimePoint now, const wire::LaneHealth& health) {
-  if (health.outstanding_bytes == 0) {
-    since_ = TimePoint::min();
-    left_.reset();
-    return;
-  }
-  if (since_ != TimePoint::min() && now - since_ < kWindow) return;
-  if (since_ != TimePoint::min()) {
-    const std::uint64_t moved = health.acknowledged_bytes - acknowledged_;
-    left_ =
-        moved == 0 ? Nanos::max() : Rate::of(double(moved), now - since_).time_for(double(health.outstanding_bytes));
-  }
-  since_ = now;
-  acknowledged_ = health.acknowledged_bytes;
-}
-
 SlowLaneDetector::Verdict SlowLaneDetector::observe(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes,
                                                     std::uint64_t consumed) {
   const bool answered = std::exchange(consumed_, consumed) != consumed;
@@ -52,9 +36,9 @@ SlowLaneDetector::Verdict SlowLaneDetector::observe(TimePoint now, const std::ve
   Verdict verdict;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (!lanes[i] || !lanes[i]->works || int(i) == *best) continue;
-    if (holds_up(*lanes[i], Rate{all.bytes_per_s - lanes[i]->believed.bytes_per_s})) verdict.recalled.push_back(int(i));
+    if (holds_up(*lanes[i], Rate{all.bytes_per_s - lanes[i]->believed.bytes_per_s})) verdict.given_up.push_back(int(i));
   }
-  if (verdict.recalled.empty()) {
+  if (verdict.given_up.empty()) {
     answers_since_.reset();
     return verdict;
   }
@@ -65,9 +49,9 @@ SlowLaneDetector::Verdict SlowLaneDetector::observe(TimePoint now, const std::ve
     if (!answers_since_) answers_since_ = now;
   }
   const Nanos sure = answers_since_ ? now - *answers_since_ : Nanos{-1};
-  std::erase_if(verdict.recalled, [&](int i) { return needs_time(*lanes[std::size_t(i)], sure); });
-  if (verdict.recalled.empty()) {
-    verdict.asked = best;
+  std::erase_if(verdict.given_up, [&](int i) { return needs_time(*lanes[std::size_t(i)], sure); });
+  if (verdict.given_up.empty()) {
+    verdict.probe_lane = best;
   } else {
     answers_since_.reset();
   }

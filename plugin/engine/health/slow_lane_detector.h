@@ -1,8 +1,8 @@
 // Finds lanes that delay the others so much that their data should go by other lanes (docs/operate/reliability.md, "How
 // a lane ends"). The striper cannot take back what it gave to a lane before the rail slowed down.
 //
-// A peer that does not read makes a busy lane look slow, and an idle lane fast. A suspected lane is therefore recalled
-// only after the peer was asked by another lane, and answered without a pause for kSure.
+// A peer that does not read makes a busy lane look slow, and an idle lane fast. A suspected lane is therefore given
+// up only after the peer got heartbeat probes by another lane, and answered without a pause for kSure.
 // Pure: the caller passes in the time and reports. Threads: one at a time.
 #pragma once
 
@@ -14,22 +14,6 @@
 #include "wire/wire.h"
 
 namespace railweave::engine {
-
-// Estimates how long the data that a lane holds will take at its present rate.
-class DrainRate {
- public:
-  // Call each time the lanes are observed.
-  void observe(TimePoint now, const wire::LaneHealth& health);
-  // None: the lane is idle, or was not watched for long enough. Nanos::max(): nothing moves.
-  std::optional<Nanos> left() const { return left_; }
-
- private:
-  static constexpr Nanos kWindow = std::chrono::milliseconds(300);
-
-  TimePoint since_ = TimePoint::min();  // start of the running window; min(): the lane is idle
-  std::uint64_t acknowledged_ = 0;      // bytes, at the start of the window
-  std::optional<Nanos> left_;
-};
 
 // Data that one open lane holds, and how fast the lane drains.
 struct LaneDrain {
@@ -43,17 +27,17 @@ struct LaneDrain {
 
 class SlowLaneDetector {
  public:
-  static constexpr Nanos kLeast = std::chrono::milliseconds(500);  // a lane that takes less time is not recalled
-  static constexpr int kTimes = 4;  // a recalled lane takes this many times as long as the others would
+  static constexpr Nanos kLeast = std::chrono::milliseconds(500);  // a lane that takes less time is not slow
+  static constexpr int kTimes = 4;  // a slow lane takes this many times as long as the others would
   // how long a lane is suspected, while the peer answers
   static constexpr Nanos kSure = std::chrono::milliseconds(700);
-  // A late lane may become silent, or wait for one retransmission. A late lane is not recalled before this time.
+  // A late lane may become silent, or wait for one retransmission. A late lane is not given up before this time.
   static constexpr Nanos kLateMost = std::chrono::milliseconds(1200);
   static constexpr Nanos kAnswerMost = std::chrono::milliseconds(300);  // a longer gap between answers is a pause
 
   struct Verdict {
-    std::vector<int> recalled;  // indices into `lanes`
-    std::optional<int> asked;   // index of the lane by which to ask the peer for an answer; none: not needed
+    std::vector<int> given_up;      // indices into `lanes`
+    std::optional<int> probe_lane;  // index of the lane by which to send a heartbeat probe; none: not needed
   };
   // `lanes[i]`: none: no open lane there. `consumed`: frames consumed from the peer, ever.
   Verdict observe(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes, std::uint64_t consumed);

@@ -104,7 +104,7 @@ std::string tries(const JoinFailures::Failure& failure) {
 
 // Returns why our rail has no lane. Empty: RailLog has logged all that is known.
 std::string AbsentRails::cause_of(int rail, bool carried) const {
-  if (!failures_) return "the peer dials, and its log says why it comes by no lane";
+  if (!failures_) return "the peer dials the lanes; its log says why this rail has none";
   const JoinFailures::Failure* const failure = failures_->of_ours(rail, session_->pairs_that_carried());
   if (!failure) return carried ? "" : "none of its rails has a link and an address of the same family";
   const PeerRail& theirs = (*peer_rails_)[std::size_t(failure->rails.remote)];

@@ -53,7 +53,7 @@ void OwnRails::on_link(int rail, bool up) {
 bool OwnRails::update_rails() {
   Result<std::vector<discovery::UsableRail>> found = discovery::usable_rails(config_, *discovery::this_host(), now_);
   if (!found.ok()) {
-    RW_INFO(net, "no new rails: {}", found.status().message());
+    RW_INFO(net, "cannot look for new rails: {}", found.status().message());
     return false;
   }
   for (int i = 0; i < int(now_.size()); ++i) {
@@ -62,7 +62,7 @@ bool OwnRails::update_rails() {
   }
   bool all_taken = true;
   for (auto& [rail, known] : *found) all_taken &= take_rail(known, std::move(rail));
-  for (const int robbed : rail_listeners_.take_reassigned()) announce(robbed);
+  for (const int reassigned : rail_listeners_.take_reassigned()) announce(reassigned);
   update_announced();  // once for all rails: halfway, an address that moves between two rails may be on neither
   return all_taken;
 }
@@ -79,7 +79,7 @@ bool OwnRails::take_rail(int known, Rail rail) {
   // Where each device is one rail, no rail is added: NCCL has read the list of devices.
   if (is_new && config_.devices != DeviceModel::aggregate) return true;
   if (is_new && index == int(protocol::kRailsMax)) {
-    if (!std::exchange(said_too_many_, true))
+    if (!std::exchange(logged_too_many_, true))
       RW_WARN(net, "interface {} is not used: there have been {} rails already", rail.name, index);
     return true;
   }

@@ -79,7 +79,7 @@ class OwnRails {
   Observer observer_;
   std::vector<int> down_;
   std::set<std::string> logged_unused_;  // interfaces without a listener, as the log has them
-  bool said_too_many_ = false;           // the log says that there are too many rails
+  bool logged_too_many_ = false;         // the log says that there are too many rails
   mutable Mutex mutex_;
   std::vector<PeerRail> announced_ RW_GUARDED_BY(mutex_);  // a copy of rail_listeners_.rails()
 };

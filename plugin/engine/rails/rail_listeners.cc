@@ -1,25 +1,20 @@
 #include "engine/rails/rail_listeners.h"
 
 #include <fmt/core.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/process_limits.h"
-#include "base/scope_exit.h"
 #include "discovery/address_choice.h"
 #include "engine/runtime/fork_guard.h"
 
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kRetryExhausted = std::chrono::milliseconds(100);
-constexpr int kAcceptsPerTurn = 64;
 constexpr std::size_t kDescriptorsWanted = 16;  // beside the listeners: enough for an engine and one or two peers
 
 std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
@@ -30,8 +25,8 @@ std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
 }
 
 bool is_announced(const Address& address, const PeerRail& rail) {
-  return std::ranges::any_of(rail.addresses,
-                             [&](const PeerAddress& told) { return discovery::same_host(told.address, address); });
+  return std::ranges::any_of(
+      rail.addresses, [&](const PeerAddress& announced) { return discovery::same_host(announced.address, address); });
 }
 
 }  // namespace
@@ -54,14 +49,13 @@ Result<std::unique_ptr<RailListeners::Listening>> RailListeners::make_listening(
   if (listening.status().code() == Code::exhausted)
     return Status(
         Code::exhausted, Scope::engine,
-        fmt::format(
-            "{} (RAILWEAVE_PORTS: every process of the host needs one, and two rails with one address one each)",
-            listening.status().message()),
+        fmt::format("{} (RAILWEAVE_PORTS: every process of the host needs one port at each address, two while the "
+                    "address is on two rails)",
+                    listening.status().message()),
         listening.status().system_errno());
   if (const Status& why = listening.status(); !why.ok())
     return Status(why.code(), why.scope(), why.message() + port_hint(why.system_errno()), why.system_errno());
-  auto listener = std::make_unique<Listening>();
-  listener->owner = this;
+  auto listener = std::make_unique<Listening>(reactor_, logged_failure_);
   listener->rail = index;
   listener->address = address;
   listener->port = listening->address.port();
@@ -98,7 +92,7 @@ bool RailListeners::announces(int index, const Rail& rail) const {
 }
 
 Status RailListeners::put(int index, const Rail& rail) {
-  PeerRail told{rail.name, std::uint32_t(rail.speed.megabits()), {}, false};
+  PeerRail announced{rail.name, std::uint32_t(rail.speed.megabits()), {}, false};
   std::vector<std::unique_ptr<Listening>> made;
   std::vector<std::pair<Listening*, Address>> had;
   for (const Address& address : one_of_each_family(rail.addresses)) {
@@ -109,7 +103,7 @@ Status RailListeners::put(int index, const Rail& rail) {
       RW_ASSIGN_OR_RETURN(std::unique_ptr<Listening> fresh, make_listening(index, rail, address));
       listener = made.emplace_back(std::move(fresh)).get();
     }
-    told.addresses.push_back({address, listener->port});
+    announced.addresses.push_back({address, listener->port});
   }
   listeners_.reserve(listeners_.size() + made.size());
   rails_.resize(std::max(rails_.size(), std::size_t(index) + 1));
@@ -122,10 +116,10 @@ Status RailListeners::put(int index, const Rail& rail) {
   }
   for (auto& listener : made) {
     guard_descriptor(listener->fd.get());
-    if (on_connection_) serve(*listener);
+    if (on_connection_) serve(*listener, rail.name);
     listeners_.push_back(std::move(listener));
   }
-  rails_[std::size_t(index)] = std::move(told);
+  rails_[std::size_t(index)] = std::move(announced);
   close_oldest_retired(index);
   return {};
 }
@@ -143,15 +137,15 @@ bool RailListeners::is_reassigned(int index, const Address& address) const {
 }
 
 std::vector<int> RailListeners::take_reassigned() {
-  std::vector<int> robbed;
-  robbed.reserve(rails_.size());
+  std::vector<int> reassigned;
+  reassigned.reserve(rails_.size());
   for (int index = 0; index < int(rails_.size()); ++index) {
-    const auto is_lost = [&](const PeerAddress& told) { return is_reassigned(index, told.address); };
+    const auto is_lost = [&](const PeerAddress& announced) { return is_reassigned(index, announced.address); };
     if (std::erase_if(rails_[std::size_t(index)].addresses, is_lost) == 0) continue;
     close_oldest_retired(index);
-    robbed.push_back(index);
+    reassigned.push_back(index);
   }
-  return robbed;
+  return reassigned;
 }
 
 void RailListeners::close_oldest_retired(int rail) {
@@ -164,45 +158,34 @@ void RailListeners::close_oldest_retired(int rail) {
   });
 }
 
-void RailListeners::serve(Listening& listener) {
-  if (Status s = reactor_.add(listener.fd.get(), listener, EPOLLIN); !s.ok()) RW_WARN(net, "{}", s.message());
+void RailListeners::serve(Listening& listener, const std::string& rail_name) {
+  const Status s = listener.accept_loop.open(listener.fd.get(), "cannot accept connections",
+                                             [this, &listener] { return accept_one(listener); });
+  if (!s.ok())
+    RW_WARN(net, "rail {}: does not accept connections on {}: {}", rail_name,
+            wire::to_string(wire::local_address(listener.fd.get())), s.message());
+}
+
+Result<bool> RailListeners::accept_one(const Listening& listener) {
+  RW_ASSIGN_OR_RETURN(wire::Accepted accepted, wire::accept_from(listener.fd.get()));
+  if (!accepted.fd) return false;
+  on_connection_(std::move(accepted), listener.rail);
+  return true;
 }
 
 void RailListeners::serve(OnConnection on_connection) {
   on_connection_ = std::move(on_connection);
-  for (auto& listener : listeners_) serve(*listener);
+  for (auto& listener : listeners_) serve(*listener, rails_[std::size_t(listener->rail)].name);
 }
 
 void RailListeners::close(Listening& listener) {
-  if (listener.timer) reactor_.cancel(listener.timer);
-  reactor_.remove(listener.fd.get(), listener);
+  listener.accept_loop.close();
   release_descriptor(listener.fd.get());
 }
 
 void RailListeners::close() {
   for (auto& listener : listeners_) close(*listener);
   listeners_.clear();
-}
-
-void RailListeners::accept_all(Listening& listener) {
-  // Also runs after std::bad_alloc.
-  ScopeExit rearm([&] { reactor_.arm(listener.fd.get(), listener, EPOLLIN); });
-  for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    Result<wire::Accepted> accepted = wire::accept_from(listener.fd.get());
-    if (!accepted.ok()) {
-      // Out of descriptors or memory: the connection stays in the backlog, and the timer retries.
-      if (!std::exchange(warned_exhausted_, true))
-        RW_WARN(net, "cannot accept connections: {}", accepted.status().message());
-      listener.timer = reactor_.at(now() + kRetryExhausted, [this, &listener] {
-        listener.timer = 0;
-        reactor_.arm(listener.fd.get(), listener, EPOLLIN);
-      });
-      return rearm.dismiss();
-    }
-    if (!accepted->fd) break;
-    warned_exhausted_ = false;
-    on_connection_(std::move(*accepted), listener.rail);
-  }
 }
 
 }  // namespace railweave::engine

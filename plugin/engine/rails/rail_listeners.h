@@ -9,11 +9,12 @@
 
 #include <functional>
 #include <memory>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "engine/connect/hello.h"
+#include "engine/runtime/accept_loop.h"
 #include "engine/runtime/reactor.h"
 #include "railweave/config.h"
 #include "railweave/device.h"
@@ -58,15 +59,14 @@ class RailListeners {
  private:
   static constexpr int kRetiredMax = 4;  // retired listeners of each rail
 
-  struct Listening final : Pollable {
-    RailListeners* owner = nullptr;
+  struct Listening {
+    Listening(Reactor& reactor, bool& logged_failure) : accept_loop(reactor, logged_failure) {}
     int rail = 0;
     Address address;
     std::uint16_t port = 0;
     bool released = false;  // the rail gave the address up: another rail may take the listener
     OwnedFd fd;
-    Reactor::TimerId timer = 0;  // set while descriptors are exhausted
-    void on_ready(std::uint32_t) override { owner->accept_all(*this); }
+    AcceptLoop accept_loop;  // of fd
   };
 
   Result<std::unique_ptr<Listening>> make_listening(int index, const Rail& rail, const Address& address);
@@ -74,17 +74,18 @@ class RailListeners {
   bool is_retired(const Listening& listener) const;
   bool is_reassigned(int index, const Address& address) const;
   void close_oldest_retired(int rail);
-  void serve(Listening& listener);
+  // `rail_name`: for the log; rails() may not have the rail yet.
+  void serve(Listening& listener, const std::string& rail_name);
+  Result<bool> accept_one(const Listening& listener);
   void close(Listening& listener);
-  void accept_all(Listening& listener);
 
   Reactor& reactor_;
   wire::SocketOptions options_;
   PortRange ports_;
   OnConnection on_connection_;
+  bool logged_failure_ = false;                        // common to all accept loops (AcceptLoop), which refer to it
   std::vector<std::unique_ptr<Listening>> listeners_;  // in the order of their last put()
   std::vector<PeerRail> rails_;                        // by rail
-  bool warned_exhausted_ = false;                      // since the last connection that was accepted
 };
 
 }  // namespace railweave::engine

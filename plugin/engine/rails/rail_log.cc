@@ -19,14 +19,9 @@ bool carries(const std::vector<RailPair>& open, int rail) {
 
 }  // namespace
 
-bool RailLines::may_warn(int rail, About about, TimePoint t) {
-  Lately& lately = lately_[{rail, about}];
-  if (lately.since == TimePoint::min() || t - lately.since >= kWindow) lately = {t, 0};
-  return ++lately.lines <= kPeersMost;
-}
-
-RailLog::RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, RailLines& lines)
-    : reactor_(reactor), rails_(rails), session_(std::move(session)), lines_(lines) {}
+RailLog::RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session,
+                 RailWarnBudget& warn_budget)
+    : reactor_(reactor), rails_(rails), session_(std::move(session)), warn_budget_(warn_budget) {}
 
 RailLog::~RailLog() {
   if (timer_) reactor_.cancel(timer_);
@@ -59,14 +54,14 @@ void RailLog::log_returns(const std::vector<RailPair>& open) {
   for (int rail = 0; rail < int(rails_.size()); ++rail) {
     if ((logged_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
     logged_ &= ~bit_of(rail);
-    log(rail, RailLines::About::comeback,
+    log(rail, RailWarnBudget::About::comeback,
         fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
   }
 }
 
-void RailLog::log(int rail, RailLines::About about, const std::string& what) {
+void RailLog::log(int rail, RailWarnBudget::About about, const std::string& what) {
   const std::string& name = rails_[std::size_t(rail)].name;
-  if (lines_.may_warn(rail, about, now()))
+  if (warn_budget_.may_warn(rail, about, now()))
     RW_WARN(net, "rail {} to {}: {}", name, session_->peer(), what);
   else
     RW_INFO(net, "rail {} to {}: {}", name, session_->peer(), what);
@@ -81,7 +76,7 @@ void RailLog::log_losses() {
     if ((logged_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
     logged_ |= bit_of(loss.rail);
     if (loss.cause.empty()) continue;
-    log(loss.rail, RailLines::About::loss,
+    log(loss.rail, RailWarnBudget::About::loss,
         fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
   }
   lanes_before_ = open.size();

@@ -6,45 +6,25 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "engine/rails/rail_warn_budget.h"
 #include "engine/runtime/reactor.h"
 #include "engine/session/session.h"
 #include "railweave/device.h"
 
 namespace railweave::engine {
 
-// Bounds an engine's WARN lines about rails. The loss of a rail concerns every peer: the first few peers are named at
-// WARN, the others at INFO. Threads: one at a time.
-class RailLines {
- public:
-  static constexpr int kPeersMost = 4;                        // WARN lines of a kind about a rail, in a kWindow
-  static constexpr Nanos kWindow = std::chrono::seconds(10);  // from the first line
-  static constexpr int kNoRail = -1;                          // lines about a peer on all rails
-
-  enum class About { loss, comeback };
-  // Counts one line. True: log at WARN; false: at INFO.
-  bool may_warn(int rail, About about, TimePoint t);
-
- private:
-  struct Lately {
-    TimePoint since = TimePoint::min();  // the window's begin; min(): no line yet
-    int lines = 0;                       // in this window
-  };
-  std::map<std::pair<int, About>, Lately> lately_;
-};
-
 class RailLog {
  public:
   static constexpr Nanos kSettle = std::chrono::milliseconds(50);
   static constexpr Nanos kPatience = std::chrono::seconds(1);
 
-  // `rails` (ours) and `lines` outlive this object. Destruction cancels losses not logged yet.
-  RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, RailLines& lines);
+  // `rails` (ours) and `warn_budget` outlive this object. Destruction cancels losses not logged yet.
+  RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session,
+          RailWarnBudget& warn_budget);
   ~RailLog();
 
   // Call when lanes were lost or came up.
@@ -54,12 +34,12 @@ class RailLog {
   void log_losses_later();
   void log_returns(const std::vector<RailPair>& open);
   void log_losses();
-  void log(int rail, RailLines::About about, const std::string& what);
+  void log(int rail, RailWarnBudget::About about, const std::string& what);
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
   const std::shared_ptr<Session> session_;
-  RailLines& lines_;
+  RailWarnBudget& warn_budget_;
   std::vector<LaneLoss> losses_;  // not logged yet; the first loss of each rail
   std::size_t lanes_before_ = 0;  // lanes before losses_; lanes lost together may be noticed one by one
   std::size_t lanes_left_ = 0;    // fewest lanes since the first of losses_: new ones may come up meanwhile

@@ -38,7 +38,8 @@ Wires::Ports Wires::open(const Rail* rail) const {
     if (port.ok())
       ports.push_back({wire, false, std::move(*port)});
     else
-      RW_WARN(net, "no {} on {}: {}", wire->name(), rail ? rail->name : "this host", port.status().message());
+      RW_WARN(net, "wire {} is not available on {}: {}", wire->name(), rail ? rail->name : "this host",
+              port.status().message());
   }
   for (OpenPort& open : ports) open.is_plain = open.wire == plain;
   return ports;
@@ -70,12 +71,12 @@ Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::O
 Result<Wires::Begun> Wires::begin_plain(Ports& ports, wire::Port::Role role, wire::Offer received) {
   const auto plain = std::ranges::find(ports, true, &OpenPort::is_plain);
   if (plain == ports.end())
-    return Status(Code::system, Scope::lane, "the wire that every peer has cannot be used here");
+    return Status(Code::system, Scope::lane, "the plain wire, which every peer has, is not available on this host");
   return begin(*plain, role, std::move(received));
 }
 
 Result<Wires::Begun> Wires::dial(int rail) {
-  Result<Begun> begun = Status(Code::system, Scope::lane, "no wire can be used here");
+  Result<Begun> begun = Status(Code::system, Scope::lane, "no wire is available on this host");
   for (OpenPort& open : ports_of(rail))
     if (begun = begin(open, wire::Port::Role::dialler, {}); begun.ok()) break;
   return begun;
@@ -88,7 +89,7 @@ Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& off
   if (its == ports.end()) return begin_plain(ports, wire::Port::Role::acceptor, {{}, std::move(descriptor)});
   Result<Begun> begun = begin(*its, wire::Port::Role::acceptor, {offered->bytes});
   if (begun.ok() || begun.status().code() == Code::remote) return begun;
-  RW_INFO(net, "no {} for a lane that a peer offers: {}; the lane uses the plain wire", its->wire->name(),
+  RW_INFO(net, "wire {}, which a peer offers for a lane, failed: {}; the lane uses the plain wire", its->wire->name(),
           begun.status().message());
   return begin_plain(ports, wire::Port::Role::acceptor, {});
 }

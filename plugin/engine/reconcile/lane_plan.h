@@ -21,7 +21,8 @@ struct RailPair {
   friend bool operator==(const RailPair&, const RailPair&) = default;
 };
 
-// A pair with too many lanes: all but the oldest `keep` are to retire.
+// A pair with too many lanes: all but the oldest `keep` are to retire. `keep` is 0 if the primary pairs of both rails
+// carry again.
 struct Surplus {
   RailPair rails;
   int keep = 0;

@@ -24,24 +24,24 @@ void PeerProbe::on_peer_rail(int rail, PeerRail is) {
 
 void PeerProbe::poll() {
   if (timer_ || lanes_.is_over() || lanes_.is_leaving()) return;
-  (void)lanes_.guarded([this] { ask_around(); });  // without memory the session fails: no later call would probe
+  (void)lanes_.guarded([this] { send_probes(); });  // without memory the session fails: no later call would probe
 }
 
-void PeerProbe::ask_around() {
+void PeerProbe::send_probes() {
   const bool without_lanes = lanes_.is_without_lanes();
   if (!without_lanes && !lanes_.peer_is_silent()) {
     pause_ = kSoon;
-    asked_.clear();
+    under_way_.clear();
     return;
   }
   const int local_rails = int(rails_.size()), remote_rails = int(peer_rails_.size());
   const std::vector<RailPair> pairs =
       without_lanes ? lanes_.pairs_that_carried()
                     : spread_pairs(candidate_pairs(rails_, peer_rails_), local_rails, remote_rails);
-  const Nanos time = pairs.size() > kAskedMax ? RailPairs::kTimeOfMany : RailPairs::kTime;
-  for (std::size_t n = 0; n < pairs.size() && asked_.size() < kAskedMax; ++n) {
+  const Nanos time = pairs.size() > kUnderWayMax ? RailPairs::kTimeOfMany : RailPairs::kTime;
+  for (std::size_t n = 0; n < pairs.size() && under_way_.size() < kUnderWayMax; ++n) {
     const RailPair& rails = pairs[turn_++ % pairs.size()];
-    if (lanes_.has_link(rails.local)) ask(rails, time);
+    if (lanes_.has_link(rails.local)) send_probe(rails, time);
   }
   timer_ = timers_.at(lanes_.now() + pause_, [this] {
     timer_ = 0;
@@ -51,30 +51,30 @@ void PeerProbe::ask_around() {
 }
 
 // Cancels probes that announce our former rails: the peer would take a late one for a new announcement.
-void PeerProbe::on_lane() { asked_.clear(); }
+void PeerProbe::on_lane() { under_way_.clear(); }
 
-void PeerProbe::ask(const RailPair& rails, Nanos time) {
+void PeerProbe::send_probe(const RailPair& rails, Nanos time) {
   if (std::size_t(rails.remote) >= peer_rails_.size()) return;
   Route route;
   if (!best_route(own(rails), peer_rails_[std::size_t(rails.remote)], route, families_.avoided(rails))) return;
   families_.failed(rails, route.source.family);  // the next probe, if no answer comes, uses the other one
   const std::string why = dialler_.why_no_route(rails.local, route);
   if (!why.empty()) return lanes_.try_failed(own(rails).name + ": " + why);
-  auto question = std::make_unique<Inquiry>(Inquiry{rails, nullptr});
-  const JoinOrder order{.lane = 0, .rails = rails, .route = route, .time = time, .is_question = true};
-  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, asked = question.get()](const JoinAnswer& answer) {
-    (void)lanes_.guarded([&] { on_answer(*asked, answer); });
+  auto probe = std::make_unique<Probe>(Probe{rails, nullptr});
+  const JoinOrder order{.lane = 0, .rails = rails, .route = route, .time = time, .is_peer_probe = true};
+  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, raw = probe.get()](const JoinAnswer& answer) {
+    (void)lanes_.guarded([&] { on_answer(*raw, answer); });
   });
   if (!join.ok()) return lanes_.try_failed(own(rails).name + ": " + join.status().message());
-  question->join = std::move(*join);
-  asked_.push_back(std::move(question));
+  probe->join = std::move(*join);
+  under_way_.push_back(std::move(probe));
 }
 
-void PeerProbe::on_answer(const Inquiry& question, const JoinAnswer& answer) {
-  const auto self = std::ranges::find(asked_, &question, [](const auto& a) { return a.get(); });
-  assert(self != asked_.end());
-  const std::unique_ptr<Inquiry> over = std::move(*self);  // lives until this call returns
-  asked_.erase(self);
+void PeerProbe::on_answer(const Probe& probe, const JoinAnswer& answer) {
+  const auto self = std::ranges::find(under_way_, &probe, [](const auto& a) { return a.get(); });
+  assert(self != under_way_.end());
+  const std::unique_ptr<Probe> over = std::move(*self);  // lives until this call returns
+  under_way_.erase(self);
   lanes_.on_answer(answer, over->rails, true);
 }
 

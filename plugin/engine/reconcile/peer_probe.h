@@ -34,19 +34,19 @@ class PeerProbe {
   void poll();
 
  private:
-  static constexpr std::size_t kAskedMax = 64;  // probes at once
+  static constexpr std::size_t kUnderWayMax = 64;  // probes at once
   // the first pause: a dying process may reset a probe, too
   static constexpr Nanos kSoon = std::chrono::milliseconds(100);
   static constexpr Nanos kEvery = std::chrono::seconds(1);  // limit of the pause, which doubles
 
-  struct Inquiry {
+  struct Probe {
     RailPair rails;
     std::unique_ptr<Join> join;
   };
 
-  void ask_around();
-  void ask(const RailPair& rails, Nanos time);
-  void on_answer(const Inquiry& question, const JoinAnswer& answer);
+  void send_probes();
+  void send_probe(const RailPair& rails, Nanos time);
+  void on_answer(const Probe& probe, const JoinAnswer& answer);
   const Rail& own(const RailPair& rails) const { return rails_[std::size_t(rails.local)]; }
 
   Timers& timers_;
@@ -54,7 +54,7 @@ class PeerProbe {
   SessionLanes& lanes_;
   const std::vector<Rail>& rails_;  // ours
   std::vector<PeerRail> peer_rails_;
-  std::vector<std::unique_ptr<Inquiry>> asked_;  // under way
+  std::vector<std::unique_ptr<Probe>> under_way_;
   FamilyChoice families_;
   std::size_t turn_ = 0;  // index of the next pair to probe, modulo their number
   Nanos pause_ = kSoon;

@@ -29,12 +29,14 @@ class RailBackoff {
   // Ends the backoff and forgets losses and failures: the link is up again, or the interface or its addresses changed.
   void forgive();
 
-  // True: a try of a pair of this rail has to wait for may_try(), and until no other such try is under way. `home`: the
-  // pair is a primary pair.
-  bool takes_turns(bool home, TimePoint t) const {
-    return suspect() && (flaps_ ? !has_lanes() || is_on_trial(t) : !home && !has_lanes());
+  // True: a try of a pair of this rail has to wait for may_try(), and until no other such try is under way.
+  // `is_primary`: the pair is a primary pair.
+  bool takes_turns(bool is_primary, TimePoint t) const {
+    return suspect() && (flaps_ ? !has_lanes() || is_on_trial(t) : !is_primary && !has_lanes());
   }
-  bool may_try(bool home, TimePoint t) const { return !has_lanes() && !(home ? losses_ : backoff_).is_on(t); }
+  bool may_try(bool is_primary, TimePoint t) const {
+    return !has_lanes() && !(is_primary ? losses_ : backoff_).is_on(t);
+  }
   // True: the rail flapped, and its first lane since then has not lived for kTrial. No second lane is dialled
   // meanwhile.
   bool is_on_trial(TimePoint t) const { return suspect() && flaps_ && has_lanes() && t < up_since_ + kTrial; }

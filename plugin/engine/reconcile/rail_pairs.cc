@@ -48,7 +48,7 @@ void RailPairs::know(const std::vector<Candidate>& candidates, int local_rails, 
   std::vector<RailPair> all;
   for (const Candidate& candidate : candidates) all.push_back(candidate.rails);
   for (const RailPair& rails : spread_pairs(std::move(all), local_rails, remote_rails)) find(rails)->turn = turn++;
-  choose_home();
+  choose_primary();
 }
 
 void RailPairs::begin(const RailPair& first, TimePoint t, bool astray) {
@@ -59,24 +59,24 @@ void RailPairs::begin(const RailPair& first, TimePoint t, bool astray) {
   }
   known->up = 1;
   known->up_since = t;
-  for (const auto& pair : pairs_) pair->home = pair.get() == known && !astray;
-  choose_home();
+  for (const auto& pair : pairs_) pair->is_primary = pair.get() == known && !astray;
+  choose_primary();
   count_lanes(t);
 }
 
 // Chooses the primary pairs, which have lanes while every rail works. Earlier choices stay, because their lanes exist,
 // unless a new choice needs fewer pairs. A new rail may then replace a pair that covered for it from the start.
-void RailPairs::choose_home() {
-  std::vector<RailPair> home, candidates;
+void RailPairs::choose_primary() {
+  std::vector<RailPair> primary, candidates;
   for (const auto& pair : pairs_) {
     if (pair->has_way) candidates.push_back(pair->rails);
-    if (pair->has_way && pair->home) home.push_back(pair->rails);
+    if (pair->has_way && pair->is_primary) primary.push_back(pair->rails);
     local_[pair->rails.local], remote_[pair->rails.remote];
   }
-  home = choose_pairs(candidates, home, local_rails_, remote_rails_);
+  primary = choose_pairs(candidates, primary, local_rails_, remote_rails_);
   const std::vector<RailPair> anew = choose_pairs(candidates, {}, local_rails_, remote_rails_);
-  if (anew.size() < home.size()) home = anew;
-  for (const auto& pair : pairs_) pair->home = contains(home, pair->rails);
+  if (anew.size() < primary.size()) primary = anew;
+  for (const auto& pair : pairs_) pair->is_primary = contains(primary, pair->rails);
 }
 
 bool RailPairs::any_up() const {

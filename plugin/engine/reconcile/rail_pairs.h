@@ -33,14 +33,14 @@ class RailPairs {
     int up = 0;                 // open lanes, as of the last see_lanes() or came_up()
     int joining = 0;            // lanes being dialled
     bool has_way = false;       // its rails have addresses that reach each other
-    bool home = false;          // primary pair: in the plan while every rail works; false: backup pair
+    bool is_primary = false;    // primary pair: in the plan while every rail works; false: backup pair
     bool failed = false;        // the last try failed
     bool named = false;         // the log has named its long backoff
     bool probed = false;        // the peer probed by it, and it was not tried since
     int turn = 0;               // order among pairs that were never tried (spread_pairs())
     TimePoint tried_at{};       // when the last try began or ended
-    TimePoint up_since{};       // when its last lane came up; 0: it never carried
-    TimePoint retires_since{};  // when its surplus lanes began to retire; 0: it has none
+    TimePoint up_since{};       // when its last lane came up; TimePoint{}: it never carried
+    TimePoint retires_since{};  // when its surplus lanes began to retire; TimePoint{}: it has none
     Backoff backoff;
 
     bool carried() const { return up_since != TimePoint{}; }
@@ -118,8 +118,8 @@ class RailPairs {
   // the log names a pair that carried, and whose backoff is longer than this
   static constexpr Nanos kBackoffUnnamed = std::chrono::seconds(2);
   // starting value; longer than a lane that loses all packets takes to be given up
-  static constexpr Nanos kHomeSteady = std::chrono::seconds(2);
-  // starting value; data that a lane holds takes half a second at most, or is recalled
+  static constexpr Nanos kPrimarySteady = std::chrono::seconds(2);
+  // starting value; data that a lane holds takes half a second at most, or the lane is given up as slow
   static constexpr Nanos kRetireMost = std::chrono::seconds(2);
   static constexpr Nanos kRetireAgain = std::chrono::seconds(10);   // starting value; after a retirement began in vain
   static constexpr Nanos kRestInSilence = std::chrono::seconds(1);  // backoff of every pair, while the peer is silent
@@ -136,7 +136,7 @@ class RailPairs {
     bool too_slow = false;
   };
 
-  void choose_home();
+  void choose_primary();
   // rail_pairs_plan.cc
   std::vector<Pair*> plan(TimePoint t) const;
   bool may_have_lanes(const Pair& pair, TimePoint t) const;

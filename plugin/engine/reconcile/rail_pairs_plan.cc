@@ -14,23 +14,23 @@ std::vector<RailPairs::Due> RailPairs::due(TimePoint t) {
   const std::vector<Pair*> planned = plan(t);
   const auto is_without = [](const Pair& pair) { return pair.up + pair.joining == 0; };
   for (Pair* pair : planned)
-    if (is_without(*pair)) due.push_back({pair, pair->home ? kRoomForFirst : kRoomForFirstOfBackup});
+    if (is_without(*pair)) due.push_back({pair, pair->is_primary ? kRoomForFirst : kRoomForFirstOfBackup});
   const int share = share_of_lanes();
   for (Pair* pair : planned) {
     const int joining = pair->joining + (is_without(*pair) ? 1 : 0);
     int missing = (stands_beside(*pair) ? 1 : std::min(pair->lanes, share)) - pair->up - joining;
     if (pair->failed) missing = std::min(missing, 1 - joining);
     if (takes_turns(*pair, t)) missing = std::min(missing, 1 - joining - pair->up);
-    for (; missing > 0; --missing) due.push_back({pair, pair->home ? kRoomForMore : kRoomForMoreOfBackup});
+    for (; missing > 0; --missing) due.push_back({pair, pair->is_primary ? kRoomForMore : kRoomForMoreOfBackup});
   }
   return due;
 }
 
 // True: a backup pair of which one rail carries by its primary pair. Such a pair gets one lane, as a path.
 bool RailPairs::stands_beside(const Pair& pair) const {
-  if (pair.home) return false;
+  if (pair.is_primary) return false;
   return std::ranges::any_of(pairs_, [&](const auto& other) {
-    return other->home && other->up > 0 &&
+    return other->is_primary && other->up > 0 &&
            (other->rails.local == pair.rails.local || other->rails.remote == pair.rails.remote);
   });
 }
@@ -40,8 +40,8 @@ bool RailPairs::stands_beside(const Pair& pair) const {
 std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates, others;
   for (const auto& pair : pairs_)
-    if (pair->up > 0 && pair->home) chosen.push_back(pair->rails);
-  for (const Pair* pair : free_pairs(t)) (pair->home ? candidates : others).push_back(pair->rails);
+    if (pair->up > 0 && pair->is_primary) chosen.push_back(pair->rails);
+  for (const Pair* pair : free_pairs(t)) (pair->is_primary ? candidates : others).push_back(pair->rails);
   candidates.insert(candidates.end(), others.begin(), others.end());
   std::vector<Pair*> plan;
   for (const RailPair& rails : choose_pairs(candidates, chosen, local_rails_, remote_rails_))
@@ -56,7 +56,7 @@ bool RailPairs::may_have_lanes(const Pair& pair, TimePoint t) const {
 }
 
 bool RailPairs::takes_turns(const Pair& pair, TimePoint t) const {
-  return any_up() && (local(pair).takes_turns(pair.home, t) || remote(pair).takes_turns(pair.home, t));
+  return any_up() && (local(pair).takes_turns(pair.is_primary, t) || remote(pair).takes_turns(pair.is_primary, t));
 }
 
 // Returns the pairs that may have lanes, best first. A rail whose pairs take turns contributes one primary and one
@@ -67,7 +67,7 @@ std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
   const auto turns_for = [&](const Pair& pair) {
     std::vector<Turn> turns;
     for (const RailBackoff* rail : {&local(pair), &remote(pair)})
-      if (rail->takes_turns(pair.home, t)) turns.emplace_back(rail, pair.home);
+      if (rail->takes_turns(pair.is_primary, t)) turns.emplace_back(rail, pair.is_primary);
     return turns;
   };
   std::vector<Pair*> free, by_turns;
@@ -98,13 +98,13 @@ std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
 int RailPairs::share_of_lanes() const {
   int taken = 0, share = 1;
   for (const auto& pair : pairs_) {
-    if (!pair->home) taken += pair->up;
+    if (!pair->is_primary) taken += pair->up;
     if (pair->has_way) share = std::max(share, std::min(pair->lanes, kLanesMax));
   }
   const auto all_have = [&](int most) {
     int all = taken;
     for (const auto& pair : pairs_)
-      if (pair->home && pair->has_way) all += std::min(pair->lanes, most);
+      if (pair->is_primary && pair->has_way) all += std::min(pair->lanes, most);
     return all;
   };
   while (share > 1 && all_have(share) > kLanesMax) --share;

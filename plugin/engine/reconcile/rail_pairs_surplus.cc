@@ -22,10 +22,10 @@ std::vector<Surplus> RailPairs::surplus(TimePoint t) {
 
 // True: a backup pair, both rails of which carry by their primary pairs.
 bool RailPairs::is_replaced(const Pair& pair, TimePoint t) const {
-  if (pair.home) return false;
+  if (pair.is_primary) return false;
   bool local = false, remote = false;
   for (const auto& other : pairs_) {
-    if (!other->home || !is_steady(*other, t)) continue;
+    if (!other->is_primary || !is_steady(*other, t)) continue;
     local |= other->rails.local == pair.rails.local;
     remote |= other->rails.remote == pair.rails.remote;
   }
@@ -34,7 +34,7 @@ bool RailPairs::is_replaced(const Pair& pair, TimePoint t) const {
 
 // Returns when a pair counts as steady. A pair that flapped has to live as long as its last backoff.
 TimePoint RailPairs::steady_from(const Pair& pair) const {
-  return pair.up_since + std::max(kHomeSteady, pair.backoff.last());
+  return pair.up_since + std::max(kPrimarySteady, pair.backoff.last());
 }
 
 bool RailPairs::is_retiring(const Pair& pair, TimePoint t) const {
@@ -46,9 +46,10 @@ TimePoint RailPairs::next_change_of_surplus(TimePoint t) const {
   const auto at = [&](TimePoint when) {
     if (when > t) first = std::min(first, when);
   };
-  const bool any_stand_in = std::ranges::any_of(pairs_, [](const auto& pair) { return pair->up > 0 && !pair->home; });
+  const bool any_backup =
+      std::ranges::any_of(pairs_, [](const auto& pair) { return pair->up > 0 && !pair->is_primary; });
   for (const auto& pair : pairs_) {
-    if (any_stand_in && pair->home && pair->up > 0) at(steady_from(*pair));
+    if (any_backup && pair->is_primary && pair->up > 0) at(steady_from(*pair));
     if (pair->retires_since == TimePoint{}) continue;
     at(pair->retires_since + kRetireMost);
     at(pair->retires_since + kRetireAgain);

@@ -1,6 +1,5 @@
 #include "engine/runtime/reactor.h"
 
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,14 +10,12 @@
 #include <cerrno>
 #include <exception>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/process_limits.h"
-#include "base/signals_blocked.h"
+#include "base/service_thread.h"
 #include "engine/runtime/fork_guard.h"
 
 namespace railweave::engine {
@@ -43,7 +40,7 @@ Reactor::~Reactor() { stop(); }
 
 Status Reactor::start() {
   Status status = open();
-  if (status.ok()) status = start_thread();
+  if (status.ok()) status = start_service_thread(thread_, "railweave", [this] { loop(); });
   if (!status.ok()) close();
   return status;
 }
@@ -57,17 +54,6 @@ Status Reactor::open() {
   guard_descriptor(wake_.get());
   epoll_event event{.events = EPOLLIN, .data = {.fd = wake_.get()}};
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) return system_error(Scope::engine, "epoll_ctl");
-  return {};
-}
-
-Status Reactor::start_thread() {
-  const SignalsBlocked blocked;
-  try {
-    thread_ = std::thread([this] { loop(); });
-  } catch (const std::system_error& e) {
-    return no_thread(e);
-  }
-  pthread_setname_np(thread_.native_handle(), "railweave");
   return {};
 }
 

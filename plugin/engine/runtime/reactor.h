@@ -86,7 +86,6 @@ class Reactor final : public Timers {
   };
 
   Status open();
-  Status start_thread();
   void close();
   void loop();
   int timeout_ms() const;

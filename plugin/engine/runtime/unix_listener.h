@@ -6,21 +6,22 @@
 #include <string>
 
 #include "base/fd.h"
+#include "engine/runtime/accept_loop.h"
 #include "engine/runtime/reactor.h"
 #include "railweave/status.h"
 
 namespace railweave::engine {
 
-class UnixListener final : private Pollable {
+class UnixListener final {
  public:
   // `fd` is connected and non-blocking; the process at the other end has our user.
   using OnConnection = std::function<void(OwnedFd fd)>;
 
-  explicit UnixListener(Reactor& reactor) : reactor_(reactor) {}
+  explicit UnixListener(Reactor& reactor) : accept_loop_(reactor, logged_failure_) {}
   ~UnixListener() { close(); }
 
-  // Takes the abstract name; connections wait until serve(). Errors: system, also if another process has the name
-  // (EADDRINUSE).
+  // Takes the abstract name; connections wait until serve(). Errors: invalid_argument for a name of 0 bytes or of more
+  // than 107 bytes; system, also if another process has the name (EADDRINUSE).
   Status open(const std::string& name);
   // Accepts connections from now on. No effect if open() failed. Errors: system; the listener is closed then, and
   // connections are refused.
@@ -30,14 +31,13 @@ class UnixListener final : private Pollable {
   void close();
 
  private:
-  void on_ready(std::uint32_t) override { accept_all(); }
-  void accept_all();
+  Result<bool> accept_one();
 
-  Reactor& reactor_;
   OnConnection on_connection_;
+  std::string name_;
   OwnedFd fd_;
-  bool warned_exhausted_ = false;
-  Reactor::TimerId timer_ = 0;  // retries while descriptors are exhausted; 0: not set
+  bool logged_failure_ = false;  // the accept loop's
+  AcceptLoop accept_loop_;
 };
 
 }  // namespace railweave::engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "engine/api/listen_queue.h"
 #include "engine/api/stream_setup.h"
 
 namespace railweave::engine {
@@ -231,7 +232,7 @@ SessionStats Session::stats() const {
   s.send_streams = std::uint32_t(metrics.send_streams.value());
   s.recv_streams = std::uint32_t(metrics.recv_streams.value());
   s.control_frames = metrics.control_frames.value();
-  s.control_frames_said_again = metrics.control_frames_said_again.value();
+  s.control_frames_retransmitted = metrics.control_frames_retransmitted.value();
   TimePoint oldest = TimePoint::max();
   const MutexLock lock(inboxes_mutex_);
   for (const Inbox* inbox : inboxes_) {

@@ -1,8 +1,8 @@
 // A session between two instances, as the engine has it: its streams, which thread drives the session and when
 // (decision D5), and how the session ends.
 //
-// Threads: any, unless a call says otherwise. The session's mutex is SharedProtocol's. It is held for bookkeeping only,
-// never across a system call; a lane's claim is taken before it. Callers borrow progress: while callers poll, the
+// Threads: any, unless a call says otherwise. The session's mutex is SharedProtocol's (shared_protocol.h says for what
+// the mutex is held). A lane's claim is taken before the mutex. Callers borrow progress: while callers poll, the
 // reactor only polls by timer; when callers stop, the reactor takes over (session_watch.h). SessionLanes has the lanes
 // and judges the peer; session_lanes.h has the full contracts of the calls that are repeated here.
 // Lifetime: shared by its streams and the engine's table. After fail() every request has ended and lanes close.

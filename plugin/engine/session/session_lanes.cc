@@ -161,27 +161,33 @@ void SessionLanes::withdraw(protocol::StreamId stream, bool sends, std::span<con
 void SessionLanes::retire(const std::vector<Surplus>& surplus) {
   if (surplus.empty() && !std::exchange(any_retires_, false)) return;
   any_retires_ = !surplus.empty();
-  std::vector<protocol::LaneId> retiring;
+  struct Retiring {
+    protocol::LaneId id;
+    const char* why;
+  };
+  std::vector<Retiring> retiring;
   for (const Surplus& too_many : surplus) {
     std::vector<protocol::LaneId> its;
     for (int i = 0; i < table_.count(); ++i)
       if (table_.at(i).is_open() && table_.at(i).rails() == too_many.rails) its.push_back(table_.at(i).id());
     std::ranges::sort(its);
-    if (its.size() > std::size_t(too_many.keep))
-      retiring.insert(retiring.end(), its.begin() + too_many.keep, its.end());
+    const char* const why =
+        too_many.keep == 0 ? "retires: primary pairs carry again" : "retires: its pair has more lanes than planned";
+    for (std::size_t i = std::size_t(too_many.keep); i < its.size(); ++i) retiring.push_back({its[i], why});
   }
   bool news = false;
   for (int i = 0; i < table_.count(); ++i) {
     if (!table_.at(i).is_open()) continue;
     const protocol::LaneId id = table_.at(i).id();
-    const bool retires = std::ranges::find(retiring, id) != retiring.end();
+    const auto found = std::ranges::find(retiring, id, &Retiring::id);
+    const bool retires = found != retiring.end();
     {
       const SharedProtocol::Locked locked = protocol_.lock();
       if (!locked->retire(id, retires)) continue;
       locked.publish();
     }
     news = true;
-    RW_INFO(net, "lane {} to {} {}", id, peer_, retires ? "retires: primary pairs carry again" : "serves again");
+    RW_INFO(net, "lane {} to {} {}", id, peer_, retires ? found->why : "serves again");
   }
   if (news) owner_.wake();
 }

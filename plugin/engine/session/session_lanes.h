@@ -106,7 +106,7 @@ class SessionLanes {
   void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
                   bool doubtful);
   // Some lane is on its way: call poll() soon.
-  bool any_is_pending() const { return !births_.empty(); }
+  bool any_is_pending() const { return !pending_.empty(); }
   // Lane `id` is on its way, or could not be made: the number is used up, though the protocol does not know it.
   bool was_begun(protocol::LaneId id) const;
   // Returns the pair of rails of each lane that is open or on its way.
@@ -183,26 +183,26 @@ class SessionLanes {
   std::vector<LaneLoss> take_losses();
 
  private:
-  struct Birth {  // a lane on its way
+  struct PendingEntry {  // a lane on its way
     protocol::LaneId id = 0;
     RailPair rails;
-    std::unique_ptr<wire::PendingLane> pending;
+    std::unique_ptr<wire::PendingLane> lane;
     bool doubtful = false;
     TimePoint given_up_at{};  // if there is no lane by then
   };
 
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) RW_RELEASE(lane);
-  // session_lanes_births.cc
-  void poll_births();
-  void stand(const Birth& birth, std::unique_ptr<wire::Lane> lane);
-  Result<std::unique_ptr<wire::Lane>> poll(Birth& birth) const;
-  void not_made(const Birth& birth, const Status& why);
+  // session_lanes_pending.cc
+  void poll_pending();
+  void establish(const PendingEntry& entry, std::unique_ptr<wire::Lane> lane);
+  Result<std::unique_ptr<wire::Lane>> poll(PendingEntry& entry) const;
+  void on_not_established(const PendingEntry& entry, const Status& why);
   // session_lanes_poll.cc
   void retransmit_late_control(TimePoint t);
   SessionHealth::Observations observe() const;
   void drop_gone(SessionHealth::Observations& seen) const;
-  void ask(const SessionHealth::Verdicts& verdicts);
-  void note_question(const SessionHealth::Verdicts& verdicts);
+  void send_frames(const SessionHealth::Verdicts& verdicts);
+  void note_heartbeat_probe(const SessionHealth::Verdicts& verdicts);
   void end_if_grace_is_over(TimePoint t);
   void log_silence(bool is_silent);
   void log_stopped() const;
@@ -226,8 +226,8 @@ class SessionLanes {
   UnderProtocol<std::vector<LaneLoss>> losses_;
   // The fields below belong to the thread of poll().
   TimePoint health_polled_at_{}, control_polled_at_{};
-  std::vector<Birth> births_;
-  std::vector<protocol::LaneId> not_made_;  // lanes that could not be made
+  std::vector<PendingEntry> pending_;
+  std::vector<protocol::LaneId> failed_;  // lanes that could not be established
   bool any_retires_ = false;
   std::uint64_t links_down_ = 0;  // one bit for each rail of ours
 };

@@ -23,17 +23,18 @@ std::string_view cause_logged(HealthVerdict::Why why) {
   }
 }
 
-bool asks(const HealthVerdict& verdict) {
-  return verdict.kind == HealthVerdict::Kind::ask_lane || verdict.kind == HealthVerdict::Kind::ask_peer;
+bool sends_frame(const HealthVerdict& verdict) {
+  using Kind = HealthVerdict::Kind;
+  return verdict.kind == Kind::send_any_frame || verdict.kind == Kind::send_heartbeat_probe;
 }
 
 }  // namespace
 
 void SessionLanes::poll(bool at_once) {
   const TimePoint t = protocol_.now();
-  if (protocol_.is_over()) births_.clear();
+  if (protocol_.is_over()) pending_.clear();
   if (!protocol_.is_over()) {
-    poll_births();
+    poll_pending();
     poll_ending();
     retransmit_late_control(t);
   }
@@ -86,7 +87,7 @@ void SessionLanes::retransmit_late_control(TimePoint t) {
     if (lane.is_open()) lanes.push_back({lane.id(), lane.report()});
   });
   const SharedProtocol::Locked locked = protocol_.lock();
-  if (locked->say_late_control_again(before, protocol_.now(), lanes) > 0) locked.publish();
+  if (locked->retransmit_late_control(before, protocol_.now(), lanes) > 0) locked.publish();
 }
 
 SessionHealth::Observations SessionLanes::observe() const {
@@ -119,13 +120,13 @@ bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
         end(lane, given_up(lane, cause_logged(verdict.why), verdict.why == Why::too_slow));
       });
   if (protocol_.is_over()) return false;  // the last lane is gone, and no other is waited for
-  ask(verdicts);
+  send_frames(verdicts);
   for (const HealthVerdict& verdict : verdicts) {
     switch (verdict.kind) {
       case Kind::give_up:
-      case Kind::ask_lane:
-      case Kind::ask_peer: break;
-      case Kind::question_asked: note_question(verdicts); break;
+      case Kind::send_any_frame:
+      case Kind::send_heartbeat_probe: break;
+      case Kind::heartbeat_probe_sent: note_heartbeat_probe(verdicts); break;
       case Kind::peer_silent: log_silence(true); break;
       case Kind::peer_answers: log_silence(false); break;
       case Kind::peer_stopped: log_stopped(); break;
@@ -145,22 +146,22 @@ bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
   return true;
 }
 
-void SessionLanes::ask(const SessionHealth::Verdicts& verdicts) {
-  if (std::ranges::none_of(verdicts, asks)) return;
+void SessionLanes::send_frames(const SessionHealth::Verdicts& verdicts) {
+  if (std::ranges::none_of(verdicts, sends_frame)) return;
   const SharedProtocol::Locked locked = protocol_.lock();
   for (const HealthVerdict& verdict : verdicts) {
-    if (!asks(verdict) || !table_.find(verdict.lane)) continue;
-    verdict.kind == HealthVerdict::Kind::ask_lane ? locked->ask_for_sign(verdict.id)
-                                                  : locked->ask_for_answer(verdict.id);
+    if (!sends_frame(verdict) || !table_.find(verdict.lane)) continue;
+    verdict.kind == HealthVerdict::Kind::send_any_frame ? locked->send_any_frame(verdict.id)
+                                                        : locked->send_heartbeat_probe(verdict.id);
   }
   locked.publish();
 }
 
 // Notes where the heartbeat probe is on each lane: behind all bytes that the lane holds now.
-void SessionLanes::note_question(const SessionHealth::Verdicts& verdicts) {
+void SessionLanes::note_heartbeat_probe(const SessionHealth::Verdicts& verdicts) {
   SessionHealth::Observations by;
   for (const HealthVerdict& verdict : verdicts) {
-    if (!asks(verdict)) continue;
+    if (!sends_frame(verdict)) continue;
     table_.with_lane(verdict.lane, [&](LaneDriver& lane) {
       lane.assert_claimed();
       LaneObservation& observation = by.emplace_back();
@@ -170,7 +171,7 @@ void SessionLanes::note_question(const SessionHealth::Verdicts& verdicts) {
     });
   }
   const SharedProtocol::Locked locked = protocol_.lock();
-  health_(locked).question_went(by);
+  health_(locked).on_heartbeat_probe_sent(by);
 }
 
 void SessionLanes::set_link(int rail, bool up) {
@@ -203,9 +204,9 @@ void SessionLanes::log_silence(bool is_silent) {
 
 void SessionLanes::log_stopped() const {
   RW_WARN(net,
-          "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, without time on its cores, or "
+          "{} has not answered for {} s, though its kernel does: stopped, in a debugger, without time on its cores, or "
           "are large packets lost on every rail (a smaller MTU on the way)?",
-          peer_);
+          peer_, seconds_told(PeerHeartbeat::kStoppedAfter));
 }
 
 // Logs why the lane is slow: statistics show only that the lane is slow.

@@ -86,7 +86,7 @@ void SessionWatch::poll_again(bool quiet, Armed armed) {
   } else if (!poll_due_within(kSilencePoll) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
     poll_again_in(kSilencePoll);
   } else if (!timer_ && session_->is_waited_for()) {
-    poll_again_in(PeerHeartbeat::kAskEvery);
+    poll_again_in(PeerHeartbeat::kProbeEvery);
   }
 }
 

@@ -55,7 +55,7 @@ void SharedProtocol::publish() {
   metrics_.send_streams.set(protocol_.send_streams());
   metrics_.recv_streams.set(protocol_.recv_streams());
   metrics_.control_frames.set(protocol_.control_frames());
-  metrics_.control_frames_said_again.set(protocol_.control_frames_said_again());
+  metrics_.control_frames_retransmitted.set(protocol_.control_frames_retransmitted());
   if (protocol_.events().empty()) return;
   const std::size_t events = events_.size() + protocol_.events().size();
   if (events > events_.capacity()) events_.reserve(2 * events);  // may throw: before the move, so none comes twice

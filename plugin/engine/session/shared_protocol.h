@@ -1,8 +1,8 @@
 // The protocol session, shared by several threads: its mutex, incoming posts, outgoing completions and events.
 //
 // Threads: any. Only this class locks the mutex; callers reach the protocol through Locked. The mutex is held for
-// bookkeeping. One system call is made under it: LaneDriver::take_frames() reads TCP_INFO. A lane's claim is taken
-// before the mutex (docs/internals/threading.md).
+// bookkeeping. LaneDriver::take_frames() makes up to two short system calls under the mutex: SIOCOUTQ and, at most
+// every 4 ms, TCP_INFO. A lane's claim is taken before the mutex (docs/internals/threading.md).
 // Errors: a call without memory throws std::bad_alloc. Posts, completions and events that it did not move stay for the
 // next call.
 #pragma once
@@ -27,8 +27,8 @@ namespace railweave::engine {
 // A session's counters. Written under the session's mutex, read by any thread.
 struct alignas(kCacheLineBytes) SessionMetrics {
   Gauge send_streams, recv_streams;
-  Gauge control_frames;             // sent ever, keepalives not included
-  Gauge control_frames_said_again;  // of these, retransmitted by another lane because their lane was late
+  Gauge control_frames;                // sent ever, keepalives not included
+  Gauge control_frames_retransmitted;  // of these, retransmitted by another lane because their lane was late
 };
 
 // Posts of one stream that are to go into the session.

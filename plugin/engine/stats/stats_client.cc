@@ -6,11 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <cstddef>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/local_socket.h"
 #include "engine/stats/stats_json.h"
 #include "engine/stats/stats_socket.h"
 
@@ -47,23 +49,11 @@ Status nonsense(const std::string& path, const char* what) {
 }
 
 Result<OwnedFd> receive_file(int fd, const std::string& path) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  char mark;
-  iovec data{&mark, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  const ssize_t n = ::recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-  if (n < 0) return system_error(Scope::request, fmt::format("recvmsg({})", path));
-  const cmsghdr* const rights = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (!rights || rights->cmsg_type != SCM_RIGHTS || rights->cmsg_len != CMSG_LEN(sizeof(int))) {
-    return nonsense(path, "closed without an answer");
-  }
-  int file;
-  std::memcpy(&file, CMSG_DATA(rights), sizeof(file));
-  return OwnedFd(file);
+  std::array<std::byte, 1> mark{};
+  OwnedFd file;
+  if (recv_with_fd(fd, mark, file) < 0) return system_error(Scope::request, fmt::format("recvmsg({})", path));
+  if (!file) return nonsense(path, "closed without an answer");
+  return file;
 }
 
 Result<std::string> read_whole(int file, const std::string& path) {

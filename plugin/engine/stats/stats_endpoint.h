@@ -5,17 +5,18 @@
 #include <memory>
 #include <string>
 
+#include "engine/runtime/accept_loop.h"
 #include "engine/runtime/reactor.h"
 #include "engine/stats/stats_server.h"
 #include "railweave/stats.h"
 
 namespace railweave::engine {
 
-class StatsEndpoint final : public Pollable {
+class StatsEndpoint final {
  public:
   using Ask = std::function<EngineStats()>;
 
-  explicit StatsEndpoint(Reactor& reactor) : reactor_(reactor) {}
+  explicit StatsEndpoint(Reactor& reactor) : accept_loop_(reactor, logged_failure_) {}
   ~StatsEndpoint() { close(); }
 
   // Opens the socket in `dir`; an empty `dir` means no socket. A failure is logged at WARN, and the engine runs
@@ -24,12 +25,10 @@ class StatsEndpoint final : public Pollable {
   void close();
 
  private:
-  void on_ready(std::uint32_t) override;
-
-  Reactor& reactor_;
   Ask ask_;
   std::unique_ptr<StatsServer> server_;
-  Reactor::TimerId timer_ = 0;  // retries while descriptors are exhausted; 0: not set
+  bool logged_failure_ = false;  // the accept loop's
+  AcceptLoop accept_loop_;
 };
 
 }  // namespace railweave::engine

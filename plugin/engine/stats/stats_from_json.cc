@@ -1,3 +1,4 @@
+// Reads what stats_to_json.cc writes, for railweave-info.
 #include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -139,7 +140,7 @@ Result<SessionStats> read_session(const Json& json) {
   fields("peer", session.peer).each("lanes", session.lanes, read_lane);
   fields("send_streams", session.send_streams)("recv_streams", session.recv_streams);
   fields("sends_pending", session.sends_pending)("recvs_pending", session.recvs_pending);
-  fields("control_frames", session.control_frames)("control_frames_said_again", session.control_frames_said_again);
+  fields("control_frames", session.control_frames)("control_frames_said_again", session.control_frames_retransmitted);
   fields("oldest_request_age_ns", session.oldest_request_age);
   RW_TRY(fields.status());
   return session;

@@ -1,16 +1,18 @@
 #include "engine/stats/stats_server.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 
 #include "base/error.h"
+#include "base/local_socket.h"
+#include "base/sealed_memory.h"
 #include "engine/stats/stats_json.h"
 #include "engine/stats/stats_socket.h"
 
@@ -36,32 +38,13 @@ void remove_stale(const std::string& dir) {
 }
 
 Result<OwnedFd> memory_file(const std::string& text) {
-  OwnedFd file(::memfd_create("railweave-stats", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file) return system_error(Scope::request, "memfd_create");
+  RW_ASSIGN_OR_RETURN(OwnedFd file, make_sealed_memory(text.size(), "railweave-stats"));
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
     if (n <= 0) return system_error(Scope::request, "write(memory file)");
     done += static_cast<std::size_t>(n);
   }
-  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
   return file;
-}
-
-void hand_over(int client, int file) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  char mark = 'J';
-  iovec data{&mark, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  *reinterpret_cast<int*>(CMSG_DATA(rights)) = file;
-  [[maybe_unused]] const ssize_t sent = ::sendmsg(client, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 }  // namespace
@@ -92,12 +75,11 @@ StatsServer::~StatsServer() {
 }
 
 Status StatsServer::serve(const std::function<EngineStats()>& ask) {
-  const OwnedFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!client) {
-    const bool nobody = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
-    return nobody ? Status() : system_error(Scope::request, "accept4(unix socket)");
-  }
-  if (const Result<OwnedFd> file = memory_file(to_json(ask())); file.ok()) hand_over(client.get(), file.value().get());
+  RW_ASSIGN_OR_RETURN(const OwnedFd client, accept_local(listener_.get()));
+  if (!client) return {};
+  constexpr std::array<std::byte, 1> kMark{std::byte{'J'}};
+  if (const Result<OwnedFd> file = memory_file(to_json(ask())); file.ok())
+    (void)send_with_fd(client.get(), kMark, file.value().get());
   return {};
 }
 

@@ -34,8 +34,8 @@ class StatsServer {
   const std::string& path() const { return path_; }
 
   // Sends the result of `ask` to one waiting client, if there is one. Never blocks: a client that does not take the
-  // answer is disconnected without it. Errors: system (no descriptors); the client keeps waiting, and descriptor()
-  // stays readable.
+  // answer is disconnected without it. Errors: exhausted (no descriptors or memory), system; the client keeps waiting,
+  // and descriptor() stays readable.
   Status serve(const std::function<EngineStats()>& ask);
 
  private:

@@ -100,7 +100,7 @@ void write_session(Buffer& out, const SessionStats& session) {
   object("peer", session.peer).each("lanes", session.lanes, write_lane);
   object("send_streams", session.send_streams)("recv_streams", session.recv_streams);
   object("sends_pending", session.sends_pending)("recvs_pending", session.recvs_pending);
-  object("control_frames", session.control_frames)("control_frames_said_again", session.control_frames_said_again);
+  object("control_frames", session.control_frames)("control_frames_said_again", session.control_frames_retransmitted);
   object("oldest_request_age_ns", session.oldest_request_age);
 }
 

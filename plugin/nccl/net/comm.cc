@@ -25,16 +25,16 @@ Comm::Comm(const Context* context, std::unique_ptr<RecvStream> stream) : Comm(co
 Result<NcclRequest*> Comm::send(const void* data, std::size_t size) {
   if (!send_) return Status(Code::internal, Scope::request, "isend on a comm that receives");
   if (!free_) return nullptr;
-  return ticket_for(send_->post(data, size));
+  return nccl_request_for(send_->post(data, size));
 }
 
 Result<NcclRequest*> Comm::receive(void* data, std::size_t capacity, Reading reading) {
   if (!recv_) return Status(Code::internal, Scope::request, "irecv on a comm that sends");
   if (!free_) return nullptr;
-  return ticket_for(recv_->post(data, capacity, reading));
+  return nccl_request_for(recv_->post(data, capacity, reading));
 }
 
-Result<NcclRequest*> Comm::ticket_for(Result<Request*> posted) {
+Result<NcclRequest*> Comm::nccl_request_for(Result<Request*> posted) {
   if (!posted.ok()) return posted.status();
   if (!posted.value()) return nullptr;
   NcclRequest* nccl_request = std::exchange(free_, free_->next_free);

@@ -79,7 +79,7 @@ class Comm final : public Owned {
 
  private:
   explicit Comm(const Context* context);
-  Result<NcclRequest*> ticket_for(Result<Request*> posted);
+  Result<NcclRequest*> nccl_request_for(Result<Request*> posted);
   void free(NcclRequest& nccl_request);
 
   std::array<NcclRequest, kRequestsPerStream> requests_;

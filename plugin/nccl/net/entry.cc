@@ -38,7 +38,7 @@ ReturnCode misuse(const char* what) { return report(Status(Code::internal, Scope
 ReturnCode no_such_device(int index, const char* entry) {
   const auto engine = Library::get().engine();
   return report(Status(Code::internal, Scope::request,
-                       engine ? fmt::format("{}: device {} of {}", entry, index, engine->devices().size())
+                       engine ? fmt::format("{}: device {}, there are {}", entry, index, engine->devices().size())
                               : fmt::format("{}: called before init", entry)));
 }
 

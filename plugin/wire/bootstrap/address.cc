@@ -108,15 +108,6 @@ Result<SocketAddress> parse_socket_address(std::string_view text) {
   return socket_address(address, std::uint16_t(port));
 }
 
-std::string to_string(const Address& address) {
-  char text[INET6_ADDRSTRLEN] = "";
-  ::inet_ntop(address.family == Address::Family::v6 ? AF_INET6 : AF_INET, address.bytes.data(), text, sizeof text);
-  if (address.scope_id == 0) return text;
-  char name[IF_NAMESIZE] = "";
-  if (::if_indextoname(address.scope_id, name)) return fmt::format("{}%{}", text, name);
-  return fmt::format("{}%{}", text, address.scope_id);
-}
-
 std::string to_string(const SocketAddress& address) {
   if (address.size == 0) return "none";
   const std::string host = to_string(address.address());

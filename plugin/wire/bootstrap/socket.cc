@@ -95,9 +95,9 @@ int arrival_interface(int fd, int level, int notes, int options, Index PacketInf
   if (::setsockopt(fd, level, notes, &on, sizeof on) != 0) return 0;
   alignas(cmsghdr) std::array<char, 256> buffer{};
   socklen_t size = buffer.size();
-  const bool told = ::getsockopt(fd, level, options, buffer.data(), &size) == 0;
+  const bool read = ::getsockopt(fd, level, options, buffer.data(), &size) == 0;
   (void)::setsockopt(fd, level, notes, &off, sizeof off);
-  if (!told) return 0;
+  if (!read) return 0;
   msghdr message{};
   message.msg_control = buffer.data();
   message.msg_controllen = size;
@@ -170,7 +170,7 @@ std::string interface_name(int index) {
 
 std::size_t segment_bytes(int fd) { return info_of(fd).tcpi_snd_mss; }
 
-bool has_sent_again(int fd) { return info_of(fd).tcpi_total_retrans > 0; }
+bool has_retransmitted(int fd) { return info_of(fd).tcpi_total_retrans > 0; }
 
 bool is_closed_by_peer(int fd) {
   char next = 0;

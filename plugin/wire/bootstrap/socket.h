@@ -50,7 +50,7 @@ Result<bool> on_this_host(const SocketAddress& address);
 // Returns the payload bytes of the largest packet that the kernel sends now (TCP_INFO); 0 if `fd` is no TCP socket.
 std::size_t segment_bytes(int fd);
 // True: this host retransmitted a packet of the connection: its SYN or SYN-ACK, or data (TCP_INFO).
-bool has_sent_again(int fd);
+bool has_retransmitted(int fd);
 // True: the peer closed or reset the connection, and no unread bytes came before.
 bool is_closed_by_peer(int fd);
 // True: the peer's kernel has not acknowledged all written bytes.

@@ -30,11 +30,11 @@ ShmLane::ShmLane(OwnedFd socket, shm::SharedObject object, End end, const ShmLan
       writer_(mine_, object_.ring(index_written_by(end)), object_.direction(1 - index_written_by(end)).waits, peer_,
               options.one_copy != shm::OneCopy::never) {
   object_.close_fd();
-  tell_secret(mine_);
+  publish_secret(mine_);
   peer_.metrics()->min_rtt_ns.set(std::uint64_t(kTurn.count()));
 }
 
-void ShmLane::tell_secret(shm::Direction& mine) {
+void ShmLane::publish_secret(shm::Direction& mine) {
   for (std::size_t i = 0; i < secret_.size(); ++i) mine.secret[i].store(secret_[i], std::memory_order_relaxed);
   mine.secret_address.store(reinterpret_cast<std::uintptr_t>(secret_.data()), std::memory_order_release);
 }

@@ -46,7 +46,7 @@ class ShmLane final : public Lane {
   short prepare_to_wait(bool writing) override;
 
  private:
-  void tell_secret(shm::Direction& mine);
+  void publish_secret(shm::Direction& mine);
   // True: the peer has ended. Inside an offered frame, a peer that finished writing may still copy the payload.
   bool ended() const { return peer_.gone() || (reader_.finished() && !reader_.inside_frame()); }
 

@@ -118,7 +118,7 @@ Status RingReader::take_offered(LaneHandler& handler, std::size_t budget, std::s
   std::size_t n = place_ ? std::min({rest_, budget, kFetchBytes}) : rest_;
   if (place_) {
     const TimePoint begin = now();
-    RW_ASSIGN_OR_RETURN(n, read_while_landing_ ? fetch_watched(slot, n) : fetch(slot, place_, n));
+    RW_ASSIGN_OR_RETURN(n, read_while_landing_ ? fetch_read_while_landing(slot, n) : fetch(slot, place_, n));
     if (!read_while_landing_) choice_.sample(true, n, now() - begin);
     publish_fetching();
     waiting = n == 0;
@@ -156,7 +156,7 @@ Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::byt
 }
 
 // Fetches to separate memory first, because the kernel's copy may become visible in any order.
-Result<std::size_t> RingReader::fetch_watched(std::atomic<std::uint64_t>& slot, std::size_t bytes) {
+Result<std::size_t> RingReader::fetch_read_while_landing(std::atomic<std::uint64_t>& slot, std::size_t bytes) {
   RW_ASSIGN_OR_RETURN(const std::size_t n, fetch(slot, apart_.data(), std::min(bytes, kApartBytes)));
   ascending_copy(place_, apart_.data(), n);
   return n;

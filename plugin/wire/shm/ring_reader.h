@@ -44,7 +44,7 @@ class RingReader {
   // Sets `waiting` if the peer was asked for a copy and has not made it yet.
   Status take_offered(LaneHandler& handler, std::size_t budget, std::size_t& bytes, bool& waiting);
   Result<std::size_t> fetch(std::atomic<std::uint64_t>& slot, std::byte* to, std::size_t bytes);
-  Result<std::size_t> fetch_watched(std::atomic<std::uint64_t>& slot, std::size_t bytes);
+  Result<std::size_t> fetch_read_while_landing(std::atomic<std::uint64_t>& slot, std::size_t bytes);
   Status unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t address, int err);
   Status payload_arrived(LaneHandler& handler, std::size_t n);
   void announce_consumed();

@@ -1,4 +1,5 @@
-// Groups under RAILWEAVE_SCHEDULE=auto: what they agree on by themselves disturbs nothing of what their callers do.
+// Groups under RAILWEAVE_SCHEDULE=auto: the agreements that they run by themselves do not disturb the operations of
+// their callers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,9 +22,9 @@ using collectives::Group;
 using collectives::Reduction;
 using collectives::WorkPtr;
 
-constexpr std::size_t kCount = 20'000;  // of a rank's part: 80 KB, which counts
+constexpr std::size_t kCount = 20'000;  // elements of a rank's part: 80 KB, enough for the scheduler to count
 constexpr int kOperations = 6;          // of a step
-constexpr int kUntilSettled = 75;       // steps: 44 until it is found, 23 of learning, and some
+constexpr int kUntilSettled = 75;       // steps: 44 until the sequence is found, 23 of learning, and some
 
 Ranks start(int size) {
   ::setenv("RAILWEAVE_SCHEDULE", "auto", 1);
@@ -32,7 +33,7 @@ Ranks start(int size) {
   return ranks;
 }
 
-// One rank's steps: all-gathers ahead of time, reduce-scatters behind, as FSDP's.
+// One rank's steps: urgent all-gathers and reduce-scatters in turn.
 class Steps {
  public:
   explicit Steps(Group& group)
@@ -40,7 +41,7 @@ class Steps {
     std::iota(whole_.begin(), whole_.end(), float(group.rank()));
   }
 
-  // Not waited for yet: finish() does.
+  // Issues one step. finish() waits for it.
   void issue() {
     for (int i = 0; i < kOperations / 2; ++i) {
       gathered_.emplace_back(whole_.size());
@@ -69,7 +70,7 @@ class Steps {
   std::vector<WorkPtr> works_;
 };
 
-// The ranks agree on leads, and then on times; when the sequence comes back after an evaluation, it is known.
+// The ranks agree once on leads and once on times. After an evaluation they know the sequence, and agree on nothing.
 TEST(Auto, steps__are_right_before_while_and_after_it_learns) {
   Ranks ranks = start(3);
   ASSERT_TRUE(trace::start(100'000));
@@ -92,7 +93,7 @@ TEST(Auto, steps__are_right_before_while_and_after_it_learns) {
       << "the sequence is an all-gather and a reduce-scatter";
 }
 
-// What is set from then on is not tried; and nothing is agreed on by ranks that set it back.
+// A group that is set to another policy tries nothing and agrees on nothing any more.
 TEST(Auto, another_policy__ends_it) {
   Ranks ranks = start(2);
   ASSERT_TRUE(trace::start(100'000));
@@ -111,7 +112,7 @@ TEST(Auto, another_policy__ends_it) {
     EXPECT_FALSE(r.kind == trace::Kind::operation && r.bytes < 1000) << r.bytes;
 }
 
-// Calls are far ahead of what the ranks have agreed on, and with them whatever else is issued.
+// Calls run far ahead of the agreements of the ranks, and so do the messages that are issued with them.
 TEST(Auto, operations_issued_before_the_ranks_agree_wait_and_go_on) {
   Ranks ranks = start(2);
   ranks.run([](int rank, Group& group) {
@@ -131,7 +132,7 @@ TEST(Auto, operations_issued_before_the_ranks_agree_wait_and_go_on) {
   });
 }
 
-// Rank 1 takes part in what is to be agreed on only behind a message that rank 0 sends after it.
+// Rank 1 takes part in the agreement only after it received a message that rank 0 sends after the agreement began.
 TEST(Auto, a_message__is_not_held_up_by_what_is_to_be_agreed_on) {
   Ranks ranks = start(2);
   ranks.run([](int rank, Group& group) {
@@ -149,7 +150,7 @@ TEST(Auto, a_message__is_not_held_up_by_what_is_to_be_agreed_on) {
   });
 }
 
-// The other one issued all but the last steps: what waits for an agreement ends with the group.
+// Rank 1 issues all but the last operations and leaves: operations that wait for the agreement end with the group.
 TEST(Auto, a_rank_that_leaves_before_the_ranks_agree__ends_what_waits) {
   Ranks ranks = start(2);
   std::atomic<bool> seen{false};
@@ -157,8 +158,8 @@ TEST(Auto, a_rank_that_leaves_before_the_ranks_agree__ends_what_waits) {
     const std::vector<float> data(kCount);
     std::vector<std::vector<float>> outputs;
     std::vector<WorkPtr> works;
-    // 256 and one until it is found, and two steps of one operation: the ranks agree for the first time just before the
-    // next.
+    // A sequence of one operation is found after 257, and two more are steps of it. The ranks agree for the first time
+    // just before the next one.
     const int many = 260, count = rank == 0 ? 2 * many : many - 2;
     for (int i = 0; i < count; ++i)
       works.push_back(group.all_reduce(data.data(), outputs.emplace_back(kCount).data(), kCount, DataType::float32,
@@ -173,7 +174,7 @@ TEST(Auto, a_rank_that_leaves_before_the_ranks_agree__ends_what_waits) {
   });
 }
 
-// Whose window counts is not who came last: two groups of a process, of which one learns.
+// Two groups over one engine, of which one learns. The window in force is not that of the group that came last.
 TEST(Auto, a_second_group_with_a_window__goes_on_beside_it) {
   Ranks ranks = start(2);
   ::setenv("RAILWEAVE_SCHEDULE", "window:2", 1);

@@ -1,4 +1,4 @@
-// How long whoever sends on tasks waits for them in the end.
+// How long the destructor of BackgroundWorker waits for tasks.
 #include "collectives/exec/background_worker.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who is named when a rank is lost, or does not come, where rank 0 keeps the store: it goes with rank 0.
+// Which rank the others name when a rank is lost or does not come. Rank 0 keeps the store, which ends with rank 0.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "processes.h"
 #include "ranks.h"
+#include "tests/sanitizers.h"
 
 namespace railweave::collectives_test {
 namespace {
@@ -26,13 +27,14 @@ using collectives::Reduction;
 
 constexpr int kRanks = 4;
 
-// A rank's memory for one operation after another, whose numbers differ: what was read too late, or too early, shows.
+// A rank's memory for one operation after another. Each operation has other numbers, so data that was read too late or
+// too early shows.
 struct Toil {
   Group* group = nullptr;
   std::vector<std::int32_t> in, out;
   int k = 0;  // which operation
 
-  // What each does answers "ok", of a right result, or what went wrong.
+  // Each runs an operation. Returns "ok", or what went wrong.
   std::string all_reduce(std::size_t count);
   std::string reduce_scatter(std::size_t count);
   std::string broadcast(std::size_t count);
@@ -73,13 +75,13 @@ std::string Toil::all_gather(std::size_t count) {
   return said;
 }
 
-// What the ranks do, again and again, until one is killed.
+// What the ranks repeat until one is killed.
 struct Doing {
   const char* name;
   bool shared_memory;
   int rounds;              // at most
   Nanos limit;             // after which no further round begins
-  const char* algorithms;  // RAILWEAVE_ALGO in every other four rounds: what it names is not done on the exchange
+  const char* algorithms;  // RAILWEAVE_ALGO of every second four rounds; a named algorithm does not use the exchange
   std::string (*once)(Toil& toil);
 };
 void PrintTo(const Doing& doing, std::ostream* out) { *out << doing.name; }
@@ -88,21 +90,21 @@ constexpr const char* kOffered = "shm_offered";
 
 const Doing kDoings[] = {
     {"tcp", false, 40, 15s, "ring", [](Toil& toil) { return toil.all_reduce(200'000); }},
-    // On the exchange: what lies in one line, what does not, and operations that not all wait for.
+    // On the exchange: contributions within one cache line, larger ones, and operations for which not all ranks wait.
     {"shm_small", true, 24, 6s, "",
      [](Toil& toil) { return toil.k % 3 == 2 ? toil.broadcast(1000) : toil.all_reduce(toil.k % 3 == 0 ? 5 : 1000); }},
     {"shm_pieces", true, 24, 6s, "", [](Toil& toil) { return toil.all_reduce(200'000); }},
-    // 1 MiB of output: the second one is offered, and more of them where that is found better than copying.
+    // 1 MiB of output: the second operation is offered, and later ones are if offers prove faster than copies.
     {kOffered, true, 24, 6s, "", [](Toil& toil) { return toil.all_gather(65'536); }},
-    // 4 MiB, of what the exchange does not do in pieces.
+    // 4 MiB, of operations that the exchange does not cut into pieces.
     {"shm_streams", true, 24, 6s, "ring",
      [](Toil& toil) { return toil.k % 2 == 0 ? toil.reduce_scatter(262'144) : toil.broadcast(1'048'576); }},
 };
 
-// One for each other rank where they read each other's memory.
+// Returns the number of pidfds: one for each other rank if the ranks read each other's memory.
 int pidfds() {
   int n = 0;
-  std::error_code gone;  // the descriptor of this very look, say
+  std::error_code gone;  // of an entry that is closed by now, such as this loop's own
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
     if (std::filesystem::read_symlink(entry.path(), gone).string().find("pidfd") != std::string::npos) ++n;
   return n;
@@ -111,7 +113,8 @@ int pidfds() {
 constexpr const char* kReady = "ready";
 constexpr const char* kReadyToCopy = "ready, and no rank reads another's memory";
 
-// Says its port if it keeps the store, and when it is ready; then toils until that fails.
+// Sends its port if it keeps the store, and a line when it is ready. Then repeats `doing` until an operation fails, and
+// returns why.
 std::string toil_until_it_fails(const Doing& doing, int rank, std::uint16_t port, const Process::Say& say) {
   Toil toil;
   const auto served = [&](std::uint16_t at) {
@@ -127,7 +130,7 @@ std::string toil_until_it_fails(const Doing& doing, int rank, std::uint16_t port
 
 class BlameWhile : public testing::TestWithParam<Doing> {
  protected:
-  // `doomed` is killed in mid-operation.
+  // Kills `doomed` in mid-operation, and checks that each other rank names it.
   void one_round(int doomed, Nanos after);
 
   bool copied_ = false;  // no rank could read another's memory
@@ -161,11 +164,7 @@ void BlameWhile::one_round(int doomed, Nanos after) {
 }
 
 TEST_P(BlameWhile, a_killed_rank__is_named_by_all_the_others_every_time) {
-#if defined(__SANITIZE_THREAD__)
-  constexpr int kAtLeast = kRanks;  // one takes seconds
-#else
-  constexpr int kAtLeast = 2 * kRanks;
-#endif
+  constexpr int kAtLeast = kTsan ? kRanks : 2 * kRanks;  // a round takes seconds under tsan
   const TimePoint start = now();
   for (int round = 0; round < GetParam().rounds && (round < kAtLeast || now() - start < GetParam().limit); ++round) {
     SCOPED_TRACE(round);
@@ -191,7 +190,7 @@ TEST(Blame, a_rank_that_never_comes__is_named_by_all_the_others) {
     ranks.push_back(std::make_unique<Process>([&](const Process::Say& say) { return body(r, port, say); }));
     port = std::uint16_t(std::atoi(ranks.back()->line().c_str()));
     ASSERT_NE(port, 0);
-    std::this_thread::sleep_for(200ms);  // rank 0's time is up first
+    std::this_thread::sleep_for(200ms);  // so that rank 0 times out first
   }
   for (auto& rank : ranks) {
     const std::string said = rank->line();
@@ -207,7 +206,7 @@ class TwoJobs : public ::testing::Test {
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     return opened.ok() ? std::move(*opened) : nullptr;
   }
-  // Errors as text.
+  // Joins the group as that rank, with an engine of its own. Returns "ok", or the error's message.
   std::string join(int rank, int size, std::shared_ptr<collectives::Store> at) {
     Config config;
     config.interfaces = "=lo";
@@ -252,15 +251,14 @@ TEST_F(TwoJobs, a_rank_of_another_job_that_came_first_joins_no_group) {
   for (const std::string& text : said) EXPECT_NE(text.find(kTwice), std::string::npos) << text;
 }
 
-// ------------------------------------------------------------------------------------------------------------ the
-// store
+// ----------------------------------------------------------------------------------------------------------- the store
 
 TEST(TcpStore, published_values_outlive_the_store) {
   std::uint16_t port = 0;
   auto kept = std::move(*collectives::tcp_store("127.0.0.1", 0, true, 20s, &port));
   auto one = std::move(*collectives::tcp_store("127.0.0.1", port, false, 20s));
   auto two = std::move(*collectives::tcp_store("127.0.0.1", port, false, 20s));
-  ASSERT_FALSE(two->get("nothing", 0s).ok());  // it is connected
+  ASSERT_FALSE(two->get("nothing", 0s).ok());  // `two` is connected
   ASSERT_TRUE(one->publish("why", "because").ok());
   ASSERT_TRUE(one->publish("who", "me").ok());
   ASSERT_TRUE(one->remove("who").ok());

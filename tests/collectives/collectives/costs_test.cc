@@ -13,8 +13,8 @@ using collectives::Rendezvous;
 TEST(Costs, are_known_for_ranks_that_lie_on_hosts_in_the_same_way) {
   Ranks ranks(3);
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(ranks.store_folder()));
-  // What rank 0 says to `layout`: costs that are known, or that they are to be measured.
-  const auto told = [&](const std::string& name, const std::vector<int>& layout) {
+  // Returns what rank 0 publishes for `layout`: known costs, or that they are to be measured.
+  const auto published = [&](const std::string& name, const std::vector<int>& layout) {
     ranks.run([&](int rank, Group& group) {
       Rendezvous place(store, {name, rank, group.size(), std::chrono::seconds(20)});
       const auto costs = collectives::agree_on_costs(group, place, layout);
@@ -22,12 +22,12 @@ TEST(Costs, are_known_for_ranks_that_lie_on_hosts_in_the_same_way) {
     });
     return *store->get(name + "/costs-known", Nanos(0));
   };
-  EXPECT_EQ(told("first", {0, 1, 1}), "measure");
-  EXPECT_EQ(told("other", {0, 0, 1}), "measure");
-  EXPECT_NE(told("again", {0, 1, 1}), "measure");
+  EXPECT_EQ(published("first", {0, 1, 1}), "measure");
+  EXPECT_EQ(published("other", {0, 0, 1}), "measure");
+  EXPECT_NE(published("again", {0, 1, 1}), "measure");
 }
 
-// What it measures with is memory of its own: the operations are over before that is gone.
+// agree_on_costs() measures with memory of its own, so its operations must be over before it returns.
 TEST(Costs, agree_on_costs__leaves_no_operation_behind_on_timeout) {
   using namespace std::chrono_literals;
   Ranks ranks(2);

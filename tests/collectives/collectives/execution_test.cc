@@ -1,6 +1,5 @@
-// Schedules of many ranks, run by the executor over a network without one: every algorithm, type and reduction, seeded,
-// ranks that are fast and slow, several operations at once. tests/collectives/schedule proves the schedules; here it is
-// the executor's turn.
+// Execution of schedules of many ranks over a FakeNetwork: every algorithm, type and reduction, fast and slow ranks,
+// several operations at once, from seeds. tests/collectives/schedule proves the schedules themselves.
 #include "collectives/exec/execution.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +15,7 @@ constexpr int kChannels = 3;
 
 class Execution1To8 : public testing::TestWithParam<int> {};
 
-// Each type and reduction meets, from algorithm to algorithm and size to size, other counts.
+// Each type and reduction has other counts with each algorithm and number of ranks.
 TEST_P(Execution1To8, every_algorithm_type_and_reduction) {
   constexpr std::size_t kCounts[] = {0, 1, 3, 37, 130};
   const int ranks = GetParam();
@@ -77,7 +76,7 @@ TEST(Execution, every_algorithm__several_at_once_among_ranks_of_all_speeds) {
   }
 }
 
-// Whether its streams are there when somebody begins to wait, or come later.
+// Streams that exist when a caller begins to wait are expedited, and later ones, too.
 TEST(Execution, expedite__expedites_each_stream_up_to_the_operations_order) {
   for (const Algorithm& a : algorithms()) {
     if (a.operation != Operation::all_gather) continue;
@@ -106,11 +105,12 @@ TEST(Execution, expedite__expedites_each_stream_up_to_the_operations_order) {
   }
 }
 
-// What a thread that rests goes by: nothing may be due, and what has arrived is on its way no more.
+// A thread may rest while this many bytes move. The figure is 0 if something may be due, and leaves out bytes that
+// arrived.
 TEST(Execution, bytes_on_their_way__the_fewest_of_a_flow_that_is_not_over) {
   using Bytes = std::vector<std::size_t>;
   for (const Algorithm& a : algorithms()) {
-    if (a.operation != Operation::all_gather || a.name == "two_level") continue;  // of more than one host
+    if (a.operation != Operation::all_gather || a.name == "two_level") continue;  // needs several hosts
     FakeJob job(2, 1);
     const Case one{.operation = a.operation, .ranks = 2, .count = 4000};
     const std::size_t part = one.count * size_bytes(one.type);
@@ -128,14 +128,14 @@ TEST(Execution, bytes_on_their_way__the_fewest_of_a_flow_that_is_not_over) {
 
 class HundredsOfRanks : public testing::TestWithParam<int> {};
 
-// Where each sends to each there are as many messages as pairs of ranks: once is enough.
+// Every rank sends to every other: as many messages as pairs of ranks, so one run is enough.
 bool each_to_each(const Algorithm& a) { return a.name == "one_shot" || (a.name == "direct" && !has_root(a.operation)); }
 
 TEST_P(HundredsOfRanks, every_algorithm) {
   const int ranks = GetParam();
   for (std::uint64_t seed = 1; seed <= (ranks > 128 ? 1 : 3); ++seed) {
     FakeJob job(ranks, seed, 10);
-    for (const Algorithm& a : algorithms()) {  // one by one: those that wait take as long to ask as those that move
+    for (const Algorithm& a : algorithms()) {  // one by one: to poll a waiting one takes as long as a moving one
       if (each_to_each(a) && (ranks > 128 || seed > 1)) continue;
       Case one{.operation = a.operation, .ranks = ranks, .count = 3, .root = int(seed * 77) % ranks};
       one.in_place = seed == 2 || ranks == 200;

@@ -1,4 +1,5 @@
-// The ranks of one job over a FakeNetwork, each at its own speed, that run operations by a named algorithm. One thread.
+// FakeJob: the ranks of one job over a FakeNetwork, each at its own speed, run operations by given algorithms. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +18,22 @@ namespace railweave::collectives_test {
 
 class FakeJob {
  public:
-  // Delays and the differences of speed are up to `unrest` steps: many ranks need more of them the higher it is.
+  // `unrest`: bound of delays and of differences in speed, in steps. The higher it is, the more steps many ranks need.
   FakeJob(int ranks, std::uint64_t seed, std::uint64_t unrest = 40);
   int ranks() const { return int(peers_.size()); }
 
-  // Every rank starts its part. False: nothing of the kind, the algorithm does not fit (or a call was refused: see
-  // finish()).
+  // Starts the operation at every rank. False: the algorithm does not fit, or a call was refused (finish() returns
+  // why).
   bool add(const collectives::Algorithm& algorithm, const Case& one, int channel, std::uint64_t number = 0);
-  // Somebody waits for each that was added.
+  // A caller waits for each operation that was added.
   void expedite();
   FakeNetwork& network() { return network_; }
-  // Every part advances often enough to do all that it can without the network's doing anything.
+  // Advances every part until it can do no more without a step of the network.
   void advance();
-  // By part, in the order of adding and rank.
+  // Execution::bytes_on_their_way() by part, in the order of add() and of ranks.
   std::vector<std::size_t> bytes_on_their_way() const;
-  // Drives whoever happens to be awake until all is done, then looks at the memory. "" or what went wrong.
+  // Drives all parts, each rank at its speed, until they are done, and checks the memory. Returns what went wrong; "":
+  // nothing.
   std::string finish();
 
  private:
@@ -42,13 +44,13 @@ class FakeJob {
     std::unique_ptr<collectives::Execution> execution;
   };
   bool add(const collectives::Algorithm& algorithm, const Case& one, int rank, int channel, std::uint64_t number);
-  // The parts that are awake; whether anything moved.
+  // Advances some of the parts, by chance. Returns true if anything moved.
   Result<bool> turn(std::vector<Part*>& running);
 
   FakeNetwork network_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<collectives::PeerStreams>> peers_;
-  std::vector<int> laziness_;  // by rank: it moves once in so many turns
+  std::vector<int> laziness_;  // by rank: turns until it advances, on average
   std::vector<std::unique_ptr<Part>> parts_;
   std::string refused_;
 };

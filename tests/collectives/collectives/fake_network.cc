@@ -11,7 +11,7 @@ class Request {
  public:
   const void* source = nullptr;
   void* target = nullptr;
-  std::size_t bytes = 0;  // of a receive: first its room, then what came
+  std::size_t bytes = 0;  // of a receive: its capacity, then the size of its message
   std::uint64_t done_at = ~0ull;
   std::uint64_t tag = 0;
 };
@@ -23,12 +23,12 @@ namespace {
 
 // One direction of a stream.
 struct Pipe {
-  std::deque<Request*> sends, receives;  // not matched yet
+  std::deque<Request*> sends, receives;  // unmatched
   FakeNetwork::Orders orders;
 };
 
-// A message that is matched and not there yet: neither of its requests is done, so its memory still belongs to the
-// network.
+// A message that is matched and has not landed. Neither of its requests is done, so the network may still use their
+// memory.
 struct Flight {
   const void* source = nullptr;
   void* target = nullptr;
@@ -44,7 +44,7 @@ struct FakeNetwork::State {
   std::mt19937_64 random;
   std::vector<std::deque<std::shared_ptr<Pipe>>> arrivals;  // by listener
   std::vector<std::shared_ptr<const Pipe>> pipes;
-  std::map<std::uint64_t, std::vector<Flight>> flights;  // by the time when they land
+  std::map<std::uint64_t, std::vector<Flight>> flights;  // by time of landing
   std::uint64_t soon() { return now + 1 + random() % delay_most; }
 
   void match(Pipe& pipe) {
@@ -60,8 +60,8 @@ struct FakeNetwork::State {
     }
   }
 
-  // Copied at any time until one of the two is done: whoever reads the target too early finds no byte right, and what
-  // is written to the source too early may be what is sent.
+  // Copies the message at a random time until one of its requests is done. Until then no byte of the target is right,
+  // and a byte that is written to the source may be sent.
   void send_off(const Request& s, const Request& r) {
     const auto* const from = static_cast<const std::uint8_t*>(s.source);
     auto* const to = static_cast<std::uint8_t*>(r.target);
@@ -70,7 +70,7 @@ struct FakeNetwork::State {
     flights[now + 1 + random() % most].push_back({s.source, r.target, r.bytes});
   }
 
-  // What lands at a time is there before anyone sees a request of that time done.
+  // Messages land before any request of the same time is done.
   void step() {
     ++now;
     const auto landed = flights.find(now);

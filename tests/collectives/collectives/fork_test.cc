@@ -1,3 +1,4 @@
+// A forked child cannot use its parent's groups, and may make groups of its own.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@ using namespace std::chrono_literals;
 using collectives::Group;
 using collectives::WorkPtr;
 
-// The number of what was found wrong, or 0.
+// Returns the number of the check that failed; 0: none.
 int in_the_child(std::vector<std::shared_ptr<Group>> parents, const WorkPtr& unfinished) {
   ::alarm(60);
   if (unfinished->wait(1s).code() != Code::internal || !unfinished->test()) return 1;

@@ -1,4 +1,4 @@
-// What ranks tell each other about losses by way of the store.
+// What ranks report to each other about losses, by way of the store.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string sum_ones(Group& group) {
   return said == "ok" && out != group.size() ? "wrong sum" : said;
 }
 
-// Once told to hang it answers no question until it is let go.
+// A store whose get() hangs from hang() to let_go().
 class HangingStore final : public Store {
  public:
   explicit HangingStore(const std::string& folder) : store_(std::move(*collectives::file_store(folder))) {}
@@ -68,7 +68,7 @@ TEST(Losses, a_store_that_hangs__holds_up_no_other_group) {
   auto stuck = ranks.another("stuck", store);
   ASSERT_TRUE(stuck[0] && stuck[1]);
   store->hang();
-  const auto alone = stuck[0]->barrier();  // the other rank does not come: the store is asked who was lost
+  const auto alone = stuck[0]->barrier();  // the other rank does not come, so the store is asked for losses
   EXPECT_TRUE(store->wait_until_asked());
   ranks.run([&](int, Group& group) {
     for (int k = 0; k < 20; ++k) ASSERT_EQ(sum_ones(group), "ok");
@@ -92,7 +92,7 @@ TEST(Losses, a_store_that_hangs_holds_up_no_wait_for_another_group) {
   const auto alone = stuck[0]->barrier();
   const auto other = ranks.group(0).barrier();
   const TimePoint start = now();
-  EXPECT_EQ(other->wait(2s).code(), Code::timed_out);  // while it drives, the store is asked for the other group
+  EXPECT_EQ(other->wait(2s).code(), Code::timed_out);  // drives, while the store of the other group hangs
   EXPECT_LT(now() - start, Nanos(15s));
   over = true;
   rescuer.join();
@@ -157,7 +157,7 @@ TEST(Losses, what_a_failed_group_leaves__the_next_of_its_name_takes_away) {
     const auto work = groups[0]->barrier();
     work->abort();
     EXPECT_NE(outcome(work), "ok");
-    (void)outcome(groups[1]->barrier(), 20s);  // rank 0's part of it may have been on its way
+    (void)outcome(groups[1]->barrier(), 20s);  // rank 0's part of this one may have been under way
     EXPECT_NE(outcome(groups[1]->barrier(), 20s), "ok");
     EXPECT_EQ(keys(), 1);
   }

@@ -1,3 +1,4 @@
+// Many groups, one after the other and at once: nothing is left behind, and a killed process is named.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -30,7 +31,7 @@ int entries(const std::string& folder) {
   return n;
 }
 
-// Not those of rails' accounts.
+// Returns the number of open descriptors, without those of rails' accounts.
 int open_descriptors() {
   int n = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
@@ -38,7 +39,7 @@ int open_descriptors() {
   return n;
 }
 
-// Mappings of memfds, without those of rails' accounts. A mapping outlives its descriptor.
+// Returns the number of mapped memfds, without those of rails' accounts. A mapping outlives its descriptor.
 int shared_mappings() {
   int n = 0;
   std::ifstream maps("/proc/self/maps");
@@ -55,7 +56,7 @@ std::string sum_ones(Group& group, std::size_t count) {
   return said;
 }
 
-// On shared memory two ranks may offer so much to each other.
+// Gathers as much as two ranks on shared memory may offer to each other.
 std::string gather_ranks(Group& group) {
   constexpr std::size_t kCount = 65'536;
   const std::vector<int> in(kCount, group.rank());
@@ -66,7 +67,7 @@ std::string gather_ranks(Group& group) {
   return said;
 }
 
-// Over TCP, and with shared memory: that has an exchange of each group, and descriptors of each other's processes.
+// Over TCP, and with shared memory, where each group has an exchange and descriptors of the other ranks' processes.
 class ManyGroups : public testing::TestWithParam<bool> {
  protected:
   static bool has_exchange() { return GetParam(); }
@@ -97,7 +98,7 @@ TEST_P(ManyGroups, a_thousand_come_and_go__nothing_is_left_behind) {
   const auto more = [&] {
     return open_descriptors() > descriptors || entries("/proc/self/task") > threads || shared_mappings() > mappings;
   };
-  // the kernel's entries outlive a join a little
+  // the kernel's entry of a thread outlives its join a little
   for (int i = 0; i < 500 && more(); ++i) std::this_thread::sleep_for(10ms);
   EXPECT_LE(open_descriptors(), descriptors);
   EXPECT_LE(entries("/proc/self/task"), threads);
@@ -112,12 +113,12 @@ TEST(GroupsOfOneStore, of_ever_new_names__leave_no_claims_behind) {
   const std::shared_ptr<Store> kept = std::move(*collectives::tcp_store("127.0.0.1", 0, true, 20s, &port));
   const auto other = std::move(*collectives::tcp_store("127.0.0.1", port, false, 20s));
   for (int k = 0; k < kGroups && !HasFailure(); ++k) (void)ranks.another("n" + std::to_string(k), kept);
-  ASSERT_TRUE(kept->set("heard", "").ok());  // and so are the releases
+  ASSERT_TRUE(kept->set("heard", "").ok());  // so the server has handled the releases, too
   for (int k = 0; k < kGroups; ++k)
-    for (const char* rank : {"0", "1"}) EXPECT_TRUE(other->claim("n" + std::to_string(k) + "/seat/" + rank).ok()) << k;
+    for (const char* rank : {"0", "1"}) EXPECT_TRUE(other->claim("n" + std::to_string(k) + "/claim/" + rank).ok()) << k;
 }
 
-// Each process has one store for all of its groups; here two threads stand for one.
+// Each process has one store for all of its groups. Here an engine and a store stand for a process.
 TEST(GroupsOfOneStore, whose_ranks_are_the_other_way_round__meet_at_once) {
   Config config;
   config.interfaces = "=lo";
@@ -193,7 +194,7 @@ TEST_P(ManyGroups, a_killed_process__is_named_by_all_the_others) {
     }
     children.push_back(pid);
   }
-  ::close(ready[1]);  // so that a child that did not get so far is the end of what there is to read
+  ::close(ready[1]);  // so that read() returns if the children end early
   const auto group = join(0);
   ASSERT_TRUE(group);
   char byte;

@@ -34,7 +34,7 @@ TEST(Messages, send__short_and_long_in_any_order_of_tags) {
     for (std::size_t k = 0; k < counts.size(); ++k)
       data.push_back(rank == 0 ? numbers(counts[k], int(k)) : std::vector<int>(counts[k] + 5));
     for (std::size_t k = 0; k < counts.size(); ++k) {
-      const std::size_t i = rank == 0 ? k : counts.size() - 1 - k;  // the receiver asks in the opposite order
+      const std::size_t i = rank == 0 ? k : counts.size() - 1 - k;  // the receiver posts in the opposite order
       auto& d = data[i];
       works.push_back(rank == 0 ? group.send(d.data(), d.size() * sizeof(int), 1, unsigned(i))
                                 : group.recv(d.data(), d.size() * sizeof(int), 0, unsigned(i)));
@@ -50,7 +50,7 @@ TEST(Messages, send__short_and_long_in_any_order_of_tags) {
   });
 }
 
-// Two ranks in one thread over a network that remembers what it was told.
+// Two ranks in one thread over a FakeNetwork, which records posts and calls of expedite().
 TEST(Messages, bodies_keep_send_order_and_are_expedited_behind_envelopes) {
   FakeNetwork network(1);
   std::vector<Handle> handles(2);
@@ -139,7 +139,8 @@ TEST(Messages, recv__too_small_is_an_error_and_no_more) {
   });
 }
 
-// Longer than what rides along, so the sender waits to be told, by a receiver that waits for nothing else.
+// The message does not fit into its offer, so the sender waits for a clear, from a receiver that waits for nothing
+// else.
 TEST(Messages, recv__too_small_for_a_long_message_lets_its_sender_go) {
   Ranks ranks(2);
   ranks.run([&](int rank, Group& group) {
@@ -147,11 +148,12 @@ TEST(Messages, recv__too_small_for_a_long_message_lets_its_sender_go) {
     auto work = rank == 0 ? group.send(data.data(), 100'000, 1) : group.recv(data.data(), 8, 0);
     const std::string told = outcome(work, 10s);
     EXPECT_NE(told.find(rank == 0 ? "ok" : "100000 bytes"), std::string::npos) << told;
-    if (rank == 1) std::this_thread::sleep_for(200ms);  // nothing else keeps it at work
+    if (rank == 1) std::this_thread::sleep_for(200ms);  // nothing else makes this rank drive
   });
 }
 
-// Rank 0 sends more than is kept; rank 1 waits for the last, and a long message of its own goes out all the same.
+// Rank 1 first claims the last of rank 0's many messages, and sends a long one of its own. Neither waits for the
+// unclaimed ones.
 TEST(Messages, send__unclaimed_messages_hold_up_no_clears_and_no_sends) {
   constexpr std::size_t kSends = 1000, kCount = 2000;
   Ranks ranks(2);
@@ -178,7 +180,7 @@ TEST(Messages, send__unclaimed_messages_hold_up_no_clears_and_no_sends) {
 }
 
 TEST(Messages, recv__behind_more_than_is_kept_is_an_error_that_names_it) {
-  std::vector<int> memory[] = {std::vector<int>(2000), std::vector<int>(2000)};  // of sends that are never over, too
+  std::vector<int> memory[] = {std::vector<int>(2000), std::vector<int>(2000)};  // outlives sends that never end
   Ranks ranks(2);
   ranks.run([&](int rank, Group& group) {
     std::vector<int>& data = memory[rank];
@@ -212,7 +214,7 @@ TEST(Messages, send__classes_differ_and_match_in_the_order_they_were_sent) {
   });
 }
 
-// Rank 1 has spoken before, rank 3 never did; what rank 0 waits for comes from rank 2.
+// Rank 1 has sent a message before it leaves, and rank 3 none. Rank 0 waits for messages of rank 2.
 TEST(Messages, ranks_that_leave_fail_only_operations_that_need_them) {
   Ranks ranks(4);
   std::atomic<bool> go{false}, sent{false};

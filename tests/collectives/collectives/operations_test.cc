@@ -1,5 +1,5 @@
-// Every operation of all ranks, every type and reduction, in place and not, rank counts 1 to 8, counts that divide by
-// nothing or are zero, even and uneven, over real wires against a plain oracle. Messages between two: messages_test.cc.
+// Every collective operation over real wires, against a plain oracle: every type and reduction, in place and not, 1 to
+// 8 ranks, counts that divide by nothing or are zero, even and uneven. Messages between two ranks: messages_test.cc.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -50,7 +50,7 @@ WorkPtr start(Group& group, const Case& c, CaseMemory& memory) {
   return nullptr;
 }
 
-// One after the other is started, all are waited for.
+// Starts cases one after the other, and waits for all of them.
 class Batch {
  public:
   explicit Batch(Group& group) : group_(group) {}
@@ -59,7 +59,7 @@ class Batch {
     runs_.back().work = start(group_, one, *runs_.back().memory);
     if (runs_.size() == kMost) finish();
   }
-  // Where the operation knows them: in place and not, even and uneven.
+  // Adds the case in place and not, even and uneven, as far as the operation has these variants.
   void add_variants(Case one) {
     const bool has_v = one.has_parts() && one.operation != Operation::gather && one.operation != Operation::scatter;
     for (const bool in_place : {false, true})
@@ -94,7 +94,7 @@ TEST_P(Operations, reductions__every_type) {
     for (const Operation operation : {Operation::all_reduce, Operation::reduce_scatter, Operation::reduce})
       for (Case one : every_type(operation, size()))
         for (const std::size_t count : kCounts) {
-          // every kernel is tested at length by itself
+          // tests/collectives/kernels tests every kernel at length
           if (count == 1027 && (int(one.type) + int(one.reduction)) % 5 != 0) continue;
           one.count = count;
           one.root = int(count) % size();

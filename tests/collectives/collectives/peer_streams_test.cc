@@ -16,8 +16,8 @@ using collectives::Group;
 using collectives::Hints;
 using collectives::PeerStreams;
 
-// Remembers the class of every stream that is connected; refuses the first so many at once, or connects to where nobody
-// accepts.
+// An engine that records the priority of every connect(). Refuses the first `refused` of them, or connects all to a
+// listener where nobody accepts (`astray`).
 class RememberingEngine final : public Engine {
  public:
   explicit RememberingEngine(int refused, bool astray = false) : astray_(astray), refused_(refused) {
@@ -90,7 +90,7 @@ TEST(PeerStreams, a_long_message__goes_by_its_senders_class) {
   EXPECT_EQ(std::ranges::count(sender->classes(), Priority::urgent), 1);
 }
 
-// Not that it closed its half of the group, which is what came of it.
+// The rank reports the cause, and not its effect: that it closed its half of the group.
 TEST(PeerStreams, a_rank_that_is_never_reached_reports_it_to_the_others) {
   Folder folder;
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));

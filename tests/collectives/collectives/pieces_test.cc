@@ -1,4 +1,4 @@
-// Large operations of ranks on one host: in pieces, and read where they are.
+// Large operations of ranks on one host: cut into pieces, and read where they lie.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -26,6 +26,7 @@
 #include "collectives/shared_memory/shm_memory.h"
 #include "collectives/shared_memory/shm_queue.h"
 #include "ranks.h"
+#include "tests/sanitizers.h"
 
 namespace railweave::collectives_test {
 namespace {
@@ -59,18 +60,14 @@ TEST(Pieces, pieces__cover_what_the_longest_posts) {
 
 float value(int rank, std::size_t i) { return float((i * 7 + i / 4096) % 1021) * float(rank + 1); }
 
-// In place, out of place, and both at once.
+// Out of place, in place, and mixed.
 TEST(Pieces, all_reduce__the_sum_everywhere) {
-#if defined(__SANITIZE_THREAD__)
-  const std::vector<int> sizes = {3};  // each takes ten seconds
-#else
-  const std::vector<int> sizes = {2, 3, 4};
-#endif
+  const std::vector<int> sizes = kTsan ? std::vector{3} : std::vector{2, 3, 4};  // a size takes ten seconds under tsan
   for (const int size : sizes) {
     Ranks ranks(size, "pieces", true);
     for (const std::size_t count :
          {std::size_t(20'001), std::size_t(131'072), std::size_t(300'007), std::size_t(2'100'001)})
-      for (int in_place = 0; in_place < 3; ++in_place)  // nobody, everybody, the odd ranks
+      for (int in_place = 0; in_place < 3; ++in_place)  // no rank, every rank, the odd ranks
         ranks.run([&](int rank, Group& group) {
           std::vector<float> in(count), out(count, -1);
           for (std::size_t i = 0; i < count; ++i) in[i] = value(rank, i);
@@ -104,7 +101,7 @@ TEST(Pieces, all_gather_v__everything_in_rank_order) {
       });
 }
 
-// What is offered must stand until all have read it: each operation writes what the last one offered.
+// Offered data must stay until all ranks have read it: after each operation its input is overwritten.
 TEST(Pieces, inputs__may_be_written_again_at_once) {
   Ranks ranks(3, "again", true);
   ranks.run([](int rank, Group& group) {
@@ -163,9 +160,9 @@ TEST(Pieces, a_rank_that_leaves__is_named_to_who_waits_for_its_posting) {
   });
 }
 
-constexpr std::size_t kAllSlots = ShmColumn::kSlots * kPostedMax / sizeof(float);  // elements: of so many pieces
+constexpr std::size_t kAllSlots = ShmColumn::kSlots * kPostedMax / sizeof(float);  // elements that fill all slots
 
-// Two ranks' sides of one exchange in this process, without a group.
+// Both ranks' queues of one exchange, in this process and without a group.
 struct TwoQueues {
   std::vector<std::unique_ptr<ShmQueue>> queues;
   ShmQueue::Callbacks callbacks;
@@ -195,7 +192,8 @@ struct TwoQueues {
     while (queues[std::size_t(rank)]->advance(callbacks)) {
     }
   }
-  // A first operation is copied; both measure that, and want to know what reading an offer costs.
+  // Runs a first operation, which is copied. Both ranks then know the cost of copying, and want offers to learn that of
+  // reading.
   void come_to_offers() {
     const std::vector<float> in(kAllSlots);
     std::vector<float> out(2 * kAllSlots), other(2 * kAllSlots);
@@ -212,7 +210,7 @@ TEST(Pieces, what_is_offered__is_over_when_the_others_have_read_it) {
   std::vector<float> out(2 * kAllSlots), other(2 * kAllSlots), expected(ones);
   expected.insert(expected.end(), twos.begin(), twos.end());
   const auto late = two.add(1, twos, other);
-  two.advance(1);  // posts all, and takes nothing: nothing of rank 0 is there
+  two.advance(1);  // posts all, and reads nothing: rank 0 has posted nothing
   const auto first = two.add(0, ones, out);
   two.advance(0);
   EXPECT_EQ(out, expected) << "it has taken all";
@@ -242,10 +240,11 @@ TEST(Pieces, what_was_withdrawn__is_not_read) {
   EXPECT_TRUE(two.queues[1]->failure().ok());
 }
 
-// Who closes may write to what it offered at once: nothing that another just read of it counts, not even a piece.
+// A rank that closes may overwrite at once what it offered. Nothing that another rank is reading of it counts, not even
+// a piece.
 TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
   constexpr std::size_t kPiece = kPostedMax / sizeof(float), kPage = 4096 / sizeof(float);
-  const Nanos delay_most = 150us;  // about as long as all of it takes to read
+  const Nanos delay_most = 150us;  // about as long as reading all of it takes
   const TimePoint start = now();
   std::mt19937 random(1);
   std::vector<float> in(kAllSlots), out(2 * kAllSlots), other_out(2 * kAllSlots);
@@ -271,7 +270,7 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
     for (const TimePoint then = now() + delay; now() < then;) {
     }
     (void)two.queues[0]->close();
-    for (std::size_t i = 0; i < in.size(); i += kPage) in[i] = 1000;  // not all of it: sooner than the page is read
+    for (std::size_t i = 0; i < in.size(); i += kPage) in[i] = 1000;  // one element per page: faster than the reader
     reader.join();
     const std::size_t pieces_taken = std::min<std::size_t>(two.queues[1]->ended() - before, ShmColumn::kSlots);
     const auto taken_end = other_out.begin() + std::ptrdiff_t(pieces_taken * kPiece);
@@ -297,7 +296,7 @@ TEST(Pieces, takes__large_ones_only_where_all_do) {
   EXPECT_FALSE(TwoQueues(true).queues[0]->takes(call));
 }
 
-// Offered, copied and small ones, and of a root, all at once and waited for backwards.
+// Offered, copied, small and rooted operations, all at once and awaited in reverse order.
 TEST(Pieces, operations_of_every_kind__at_once) {
   Ranks ranks(3, "every", true);
   ranks.run([](int rank, Group& group) {
@@ -327,7 +326,7 @@ TEST(Pieces, operations_of_every_kind__at_once) {
   });
 }
 
-// Whatever the type and the reduction: the same bits as the same elements give in small operations.
+// For several types and reductions: the same bits as small operations on the same elements.
 TEST(Pieces, a_large_reduction__is_what_small_ones_are) {
   Ranks ranks(3, "bits", true);
   const std::pair<DataType, Reduction> kinds[] = {{DataType::float16, Reduction::avg},
@@ -383,13 +382,12 @@ TEST(Pieces, as_many_pieces_of_another_operation_are_reported) {
     std::vector<float> in(100'000), out(100'000);
     said[rank] = outcome(group.all_reduce(in.data(), out.data(), counts[rank], DataType::float32, Reduction::sum), 20s);
   });
-  // The rank that notices first tells the other.
+  // The rank that notices first informs the other.
   for (const std::string& one : said)
-    EXPECT_TRUE(
-        one.find("rank 1 does not do the same operation as rank 0: one of 360000 bytes where 400000 were due") !=
-            std::string::npos ||
-        one.find("rank 0 does not do the same operation as rank 1: one of 400000 bytes where 360000 were due") !=
-            std::string::npos)
+    EXPECT_TRUE(one.find("rank 1 does not do the same operation as rank 0: "
+                         "a contribution of 360000 bytes where 400000 were due") != std::string::npos ||
+                one.find("rank 0 does not do the same operation as rank 1: "
+                         "a contribution of 400000 bytes where 360000 were due") != std::string::npos)
         << one;
 }
 

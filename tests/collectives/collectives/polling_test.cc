@@ -1,4 +1,4 @@
-// Who polls may stop at any time: the process's thread then takes over.
+// A caller that polls may stop at any time: the process's own thread then takes over.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -13,16 +13,17 @@
 
 namespace railweave::collectives_test {
 
-// Engine, store and group of one rank in this process. `port` 0: it keeps the store, and `served` says at which.
+// Joins a job as one rank, with an engine of its own. `port` 0: this rank keeps the store. `served` receives the
+// store's port before the ranks meet.
 Result<std::shared_ptr<collectives::Group>> join_job(const collectives::Group::Options& options, std::uint16_t port,
                                                      const std::function<void(std::uint16_t)>& served = {},
                                                      bool shared_memory = false);
 
-// A child of this process. Ends on its own within a minute.
+// A child of this process. alarm() ends it after a minute.
 class Process {
  public:
-  // What `body` answers is the child's last word; it then ends at once, as one does that has crashed.
-  // `say(line)` tells something before.
+  // Runs `body` in the child, sends its result as the last line, and ends at once, without destructors, as if crashed.
+  // `say(line)` sends a line before.
   using Say = std::function<void(const std::string&)>;
   explicit Process(const std::function<std::string(const Say& say)>& body);
   ~Process();
@@ -30,7 +31,7 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void kill();
-  // The next line that it said; empty if it ended without.
+  // Returns the next line that the child sent; empty: it ended without one.
   std::string line();
 
  private:

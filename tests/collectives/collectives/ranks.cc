@@ -52,7 +52,7 @@ std::vector<std::shared_ptr<Group>> Ranks::another(const std::string& name, std:
 }
 
 void Ranks::run(const std::function<void(int, Group&)>& work) {
-  std::vector<Group*> groups;  // as they are before anyone leaves
+  std::vector<Group*> groups;  // as they are before any rank leaves
   for (const auto& group : groups_) groups.push_back(group.get());
   std::vector<std::thread> threads;
   for (int r = 0; r < size(); ++r)

@@ -1,4 +1,4 @@
-// Ranks as threads of this process, each with an engine of its own on loopback, that meet in a folder.
+// Ranks of a job in this process, each with an engine of its own on loopback. Their store is a folder.
 #pragma once
 
 #include <functional>
@@ -22,18 +22,19 @@ class Folder {
 
 class Ranks {
  public:
-  // Fails the test if they do not come together.
+  // Creates a group of `size` ranks. Fails the test if they do not meet.
   explicit Ranks(int size, const std::string& name = "test", bool shared_memory = false);
   int size() const { return int(groups_.size()); }
   collectives::Group& group(int rank) { return *groups_[std::size_t(rank)]; }
-  // `work` of every rank at once, each on a thread; returns when all have.
+  // Runs `work` of every rank at once, each on a thread of its own. Returns when all have returned.
   void run(const std::function<void(int rank, collectives::Group& group)>& work);
-  // The rank goes away with its engine.
+  // Destroys the rank's group and engine.
   void leave(int rank);
 
   const std::string& store_folder() const { return folder_.path(); }
 
-  // Another group of the same engines, which meet in the same store or in `store`.
+  // Creates another group of the same engines, by way of the same store or of `store`. Fails the test if they do not
+  // meet.
   std::vector<std::shared_ptr<collectives::Group>> another(const std::string& name,
                                                            std::shared_ptr<collectives::Store> store = nullptr);
 
@@ -44,7 +45,7 @@ class Ranks {
   std::vector<std::shared_ptr<collectives::Group>> groups_;
 };
 
-// "ok", or the message.
+// Waits for `work`. Returns "ok", or the error's message.
 std::string outcome(const collectives::WorkPtr& work, Nanos timeout = std::chrono::seconds(30));
 
 }  // namespace railweave::collectives_test

@@ -1,4 +1,4 @@
-// What ranks that meet, or have met, hear of each other's losses.
+// What ranks that meet, or have met, learn of each other's failures.
 #include "collectives/rendezvous/rendezvous.h"
 
 #include <gtest/gtest.h>
@@ -16,12 +16,12 @@ namespace {
 using namespace std::chrono_literals;
 using collectives::Rendezvous;
 
-// Ranks 0 and 1 of two, who found each other and have begun.
+// Both ranks of a group of two. They have found each other and have called begin().
 class RendezvousTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto come = [](Rendezvous& place) {
-      EXPECT_TRUE(place.exchange("rank", "the first time").ok());
+      EXPECT_TRUE(place.publish_and_collect("rank", "the first time").ok());
       EXPECT_TRUE(place.begin().ok());
     };
     std::thread other([&] { come(one_); });
@@ -56,8 +56,8 @@ TEST_F(RendezvousTest, agree__returns_why_rank_0_gave_up) {
     zero_.tidy_up();
   });
   const TimePoint start = now();
-  const auto told = one_.agree("what", "");
-  EXPECT_EQ(told.status().message(), "group 'meeting': rank 0 reports: rank 1 is lost: no answer");
+  const auto agreed = one_.agree("what", "");
+  EXPECT_EQ(agreed.status().message(), "group 'meeting': rank 0 reports: rank 1 is lost: no answer");
   EXPECT_LT(now() - start, 10s);
   other.join();
 }
@@ -77,8 +77,9 @@ TEST_F(RendezvousTest, give_up__rank_0_waits_until_the_other_has_left) {
 TEST_F(RendezvousTest, a_rank_that_tries_again_at_once__has_left) {
   one_.tidy_up();
   Rendezvous again = place(1);
-  std::thread second(
-      [&] { EXPECT_TRUE(again.exchange("rank", "the second time").ok()) << "with rank 0's second, or its first"; });
+  std::thread second([&] {
+    EXPECT_TRUE(again.publish_and_collect("rank", "the second time").ok()) << "with rank 0's second, or its first";
+  });
   std::this_thread::sleep_for(100ms);
   const TimePoint start = now();
   zero_.give_up(kLoss);
@@ -98,8 +99,8 @@ TEST_F(RendezvousTest, first_failure__is_why_any_rank_gave_up) {
   EXPECT_EQ(zero_.first_failure(), "rank 1 reports: RAILWEAVE_ALGO: nonsense");
 }
 
-// Rank 1 of three has all that rank 2 told, and fails, before rank 2 has seen what rank 1 told.
-TEST_F(RendezvousTest, exchange__returns_why_a_rank_that_had_begun_gave_up) {
+// Rank 1 of three has all that rank 2 published, and fails before rank 2 has read what rank 1 published.
+TEST_F(RendezvousTest, publish_and_collect__returns_why_a_begun_rank_gave_up) {
   const auto of_three = [&](int rank) {
     return Rendezvous(std::move(*collectives::file_store(folder_.path())), {"three", rank, 3, 20s});
   };
@@ -107,15 +108,15 @@ TEST_F(RendezvousTest, exchange__returns_why_a_rank_that_had_begun_gave_up) {
   const auto store = std::move(*collectives::file_store(folder_.path()));
   ASSERT_TRUE(store->set("three/rank/2", "3 there").ok());
   std::thread other([&] {
-    EXPECT_TRUE(first.exchange("rank", "there").ok());
+    EXPECT_TRUE(first.publish_and_collect("rank", "there").ok());
     EXPECT_TRUE(first.begin().ok());
   });
-  ASSERT_TRUE(second.exchange("rank", "there").ok());
+  ASSERT_TRUE(second.publish_and_collect("rank", "there").ok());
   ASSERT_TRUE(second.begin().ok());
   other.join();
   second.give_up(kLoss);
   const TimePoint start = now();
-  const Status heard = behind.exchange("rank", "there").status();
+  const Status heard = behind.publish_and_collect("rank", "there").status();
   EXPECT_EQ(heard.message(), "group 'three': rank 1 is lost: no answer");
   EXPECT_EQ(heard.code(), Code::remote);
   EXPECT_LT(now() - start, 10s);
@@ -127,21 +128,21 @@ TEST_F(RendezvousTest, a_second_try_sees_nothing_of_the_first) {
   Rendezvous zero = place(0), one = place(1);
   std::thread other([&] {
     EXPECT_TRUE(one.arrive().ok());
-    EXPECT_TRUE(one.exchange("rank", "again").ok());
+    EXPECT_TRUE(one.publish_and_collect("rank", "again").ok());
   });
   EXPECT_TRUE(zero.arrive().ok());
-  EXPECT_TRUE(zero.exchange("rank", "again").ok());
+  EXPECT_TRUE(zero.publish_and_collect("rank", "again").ok());
   other.join();
 }
 
 TEST_F(RendezvousTest, a_rank_that_came_but_is_silent_is_not_called_missing) {
   Rendezvous zero(std::move(*collectives::file_store(folder_.path())), {"short", 0, 2, 300ms});
   Rendezvous one(std::move(*collectives::file_store(folder_.path())), {"short", 1, 2, 20s});
-  std::thread other([&] { EXPECT_TRUE(one.exchange("rank", "there").ok()); });
-  ASSERT_TRUE(zero.exchange("rank", "there").ok());
+  std::thread other([&] { EXPECT_TRUE(one.publish_and_collect("rank", "there").ok()); });
+  ASSERT_TRUE(zero.publish_and_collect("rank", "there").ok());
   other.join();
-  EXPECT_EQ(zero.exchange("host", "0").status().message(),
-            "group 'short' of 2 ranks: rank 1 came, but told nothing of 'host' within 0.3 s");
+  EXPECT_EQ(zero.publish_and_collect("host", "0").status().message(),
+            "group 'short' of 2 ranks: rank 1 came, but did not publish 'host' within 0.3 s");
 }
 
 TEST_F(RendezvousTest, first_failure__ignores_an_earlier_group_before_begin) {

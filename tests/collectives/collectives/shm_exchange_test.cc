@@ -1,4 +1,4 @@
-// Small operations of ranks on one host.
+// Small operations of ranks on one host, and the shared memory that they use.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -131,7 +131,7 @@ TEST(ShmExchange, fits_exchange__is_of_what_the_longest_posts_and_of_all) {
   EXPECT_TRUE(fits_exchange(call));
 }
 
-// Leaves of a reduce wait for nobody, but may not overtake their root by more than there are slots.
+// Leaves of a reduce wait for no rank, but may not be further ahead of their root than there are slots.
 TEST(ShmQueue, leaves_that_run_ahead__overwrite_nothing) {
   Ranks ranks(3, "ahead", true);
   ranks.run([](int rank, Group& group) {
@@ -148,7 +148,7 @@ TEST(ShmQueue, leaves_that_run_ahead__overwrite_nothing) {
   });
 }
 
-// The one by the exchange, the other over streams: neither waits for the other.
+// The small operation uses the exchange, the large one streams: neither waits for the other.
 TEST(ShmQueue, a_small_operation__passes_a_large_one_that_stands) {
   Ranks ranks(2, "passes", true);
   std::vector<float> large(1 << 20, 1), got(1 << 20);
@@ -167,7 +167,7 @@ TEST(ShmQueue, a_small_operation__passes_a_large_one_that_stands) {
   EXPECT_EQ(got, large);
 }
 
-// One rank's is small, the other's is not, but one of pieces.
+// One rank's operation is small, the other's is cut into pieces.
 TEST(ShmQueue, a_rank_whose_operation_is_larger_is_reported) {
   Ranks ranks(2, "larger", true);
   std::string said[2];
@@ -176,16 +176,16 @@ TEST(ShmQueue, a_rank_whose_operation_is_larger_is_reported) {
     said[rank] =
         outcome(group.all_reduce(data.data(), data.data(), data.size(), DataType::float32, Reduction::sum), 20s);
   });
-  // The rank that notices first tells the other.
+  // The rank that notices first informs the other.
   for (const std::string& one : said)
-    EXPECT_TRUE(one.find("rank 1 does not do the same operation as rank 0: one of 4000000 bytes where 40 were due") !=
-                    std::string::npos ||
-                one.find("rank 0 does not do the same operation as rank 1: one of 40 bytes where 4000000 were due") !=
-                    std::string::npos)
+    EXPECT_TRUE(one.find("rank 1 does not do the same operation as rank 0: "
+                         "a contribution of 4000000 bytes where 40 were due") != std::string::npos ||
+                one.find("rank 0 does not do the same operation as rank 1: "
+                         "a contribution of 40 bytes where 4000000 were due") != std::string::npos)
         << one;
 }
 
-// Who is done once it has posted does not wait: the one whose operation is larger has to find out.
+// A rank that is done once it has posted does not wait. So the rank with the larger operation must notice.
 TEST(ShmQueue, an_operation_over_streams_against_a_posting_is_reported) {
   const auto broadcast = [](Group& group, float* data, std::size_t count) {
     return group.broadcast(data, data, count, DataType::float32, 0);
@@ -202,7 +202,7 @@ TEST(ShmQueue, an_operation_over_streams_against_a_posting_is_reported) {
       said[rank] = outcome(call(group, data.data(), rank == small ? 10 : 1'000'000), 20s);
     });
     EXPECT_NE(said[1 - small].find("does not do the same operation as rank "), std::string::npos) << said[1 - small];
-    EXPECT_NE(said[1 - small].find(": a small one, a contribution of "), std::string::npos) << said[1 - small];
+    EXPECT_NE(said[1 - small].find(" bytes to the shm exchange, not "), std::string::npos) << said[1 - small];
   }
 }
 
@@ -273,7 +273,7 @@ TEST(ShmQueue, what_was_posted__is_read_though_its_rank_left) {
   EXPECT_EQ(sum, 2);
 }
 
-// A named algorithm is a schedule, so over streams: an environment that differs would show as ranks that wait for each
+// A named algorithm is a schedule, and so runs over streams. If the ranks chose differently, they would wait for each
 // other.
 TEST(ShmQueue, a_named_algorithm__is_what_runs) {
   ::setenv("RAILWEAVE_ALGO", "all_reduce=ring", 1);

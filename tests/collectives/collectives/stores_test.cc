@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 using collectives::Store;
 
-// Connected to loopback; none: it could not be.
+// Returns a connection to the port on loopback; empty: there is none.
 OwnedFd stranger_at(std::uint16_t port) {
   OwnedFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in there{};
@@ -35,7 +35,7 @@ OwnedFd stranger_at(std::uint16_t port) {
   return fd;
 }
 
-// How many descriptors this process may have, until it goes.
+// Sets how many descriptors this process may have, until destroyed.
 class Descriptors {
  public:
   explicit Descriptors(std::size_t most) {
@@ -57,17 +57,17 @@ class Descriptors {
 class StoreOver : public testing::TestWithParam<bool> {
  protected:
   static bool is_tcp() { return GetParam(); }
-  // As each process does; over TCP the first of them keeps the store.
+  // Opens the store as each process does. Over TCP the first one keeps the store.
   std::shared_ptr<Store> open() {
     auto opened = is_tcp() ? collectives::tcp_store("127.0.0.1", port_, port_ == 0, 20s, &port_)
                            : collectives::file_store(folder_.path());
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     return opened.ok() ? std::move(*opened) : nullptr;
   }
-  // Claimed sooner or later.
+  // Claims the key as soon as it is free. False: it never was.
   static bool comes_free(Store& store) {
-    for (int i = 0; i < 2000 && !store.claim("seat").ok(); ++i) std::this_thread::sleep_for(10ms);
-    return store.claim("seat").ok();
+    for (int i = 0; i < 2000 && !store.claim("claim").ok(); ++i) std::this_thread::sleep_for(10ms);
+    return store.claim("claim").ok();
   }
 
  private:
@@ -103,9 +103,9 @@ TEST_P(StoreOver, get_that_waits__keeps_nobody_of_its_process_from_asking) {
 TEST_P(StoreOver, claim__is_free_again_when_its_holder_is_gone) {
   const auto kept = open();
   auto own = open();
-  EXPECT_TRUE(own->claim("seat").ok());
-  EXPECT_TRUE(own->claim("seat").ok());
-  EXPECT_EQ(kept->claim("seat").code(), Code::exhausted);
+  EXPECT_TRUE(own->claim("claim").ok());
+  EXPECT_TRUE(own->claim("claim").ok());
+  EXPECT_EQ(kept->claim("claim").code(), Code::exhausted);
   own.reset();
   EXPECT_TRUE(comes_free(*kept));
 }
@@ -114,44 +114,44 @@ TEST_P(StoreOver, claim__is_free_again_when_its_process_was_killed) {
   const auto kept = open();
   Process holder([&](const Process::Say& say) -> std::string {
     const auto own = open();
-    say(own->claim("seat").ok() ? "claimed" : "refused");
+    say(own->claim("claim").ok() ? "claimed" : "refused");
     ::pause();
     return "";
   });
   ASSERT_EQ(holder.line(), "claimed");
-  EXPECT_EQ(kept->claim("seat").code(), Code::exhausted);
+  EXPECT_EQ(kept->claim("claim").code(), Code::exhausted);
   holder.kill();
   EXPECT_TRUE(comes_free(*kept));
 }
 
 TEST_P(StoreOver, release__frees_what_was_released_as_often_as_claimed) {
   const auto kept = open(), own = open();
-  ASSERT_TRUE(own->claim("seat").ok());
-  ASSERT_TRUE(own->claim("seat").ok());
-  own->release("seat");
+  ASSERT_TRUE(own->claim("claim").ok());
+  ASSERT_TRUE(own->claim("claim").ok());
+  own->release("claim");
   ASSERT_TRUE(own->set("heard", "").ok());
-  EXPECT_EQ(kept->claim("seat").code(), Code::exhausted);
-  own->release("seat");
+  EXPECT_EQ(kept->claim("claim").code(), Code::exhausted);
+  own->release("claim");
   EXPECT_TRUE(comes_free(*kept));
 }
 
 TEST_P(StoreOver, forked_child__ends_and_frees_nothing_of_its_parent) {
   auto kept = open();
   const auto other = open();
-  ASSERT_TRUE(kept->claim("seat").ok());
+  ASSERT_TRUE(kept->claim("claim").ok());
   Process child([&](const Process::Say&) -> std::string {
-    const Code said = kept->claim("seat").code();
-    kept->release("seat");
+    const Code said = kept->claim("claim").code();
+    kept->release("claim");
     kept.reset();
     return said == Code::internal ? "destroyed" : "it may claim what is its parent's";
   });
   EXPECT_EQ(child.line(), "destroyed");
-  EXPECT_EQ(other->claim("seat").code(), Code::exhausted);
+  EXPECT_EQ(other->claim("claim").code(), Code::exhausted);
   EXPECT_TRUE(other->set("key", "value").ok());
   EXPECT_TRUE(kept->get("key", 0s).ok());
 }
 
-// As by a debugger.
+// A debugger stops the server, for example.
 TEST(TcpStore, a_client_waits_its_whole_timeout_for_a_stopped_server) {
   Process keeper([](const Process::Say& say) -> std::string {
     std::uint16_t port = 0;
@@ -173,10 +173,10 @@ TEST(TcpStore, a_client_waits_its_whole_timeout_for_a_stopped_server) {
   EXPECT_TRUE(own.ok()) << own.status().message();
 }
 
-// The first of them make place for who comes to speak.
+// The server closes the oldest of them to make room for clients.
 TEST(TcpStore, silent_connections_keep_no_client_from_the_store) {
   constexpr std::size_t kStrangers = collectives::StoreServer::kClientsMax + 8;
-  const Descriptors many(2 * kStrangers + 256);  // both ends of a connection are here
+  const Descriptors many(2 * kStrangers + 256);  // this process has both ends of each connection
   if (!many.ok()) GTEST_SKIP() << "needs " << 2 * kStrangers << " descriptors";
   std::uint16_t port = 0;
   auto kept = collectives::tcp_store("127.0.0.1", 0, true, 20s, &port);
@@ -187,7 +187,7 @@ TEST(TcpStore, silent_connections_keep_no_client_from_the_store) {
     ASSERT_TRUE(strangers.back());
   }
   auto own = collectives::tcp_store("127.0.0.1", port, false, 20s);
-  // A sanitizer on a busy machine looks at so many for longer than a client waits for its answer.
+  // Under a sanitizer, on a busy machine, the server takes longer to poll so many than a client waits for its answer.
   for (const TimePoint end = now() + 30s; !own.ok() && now() < end;)
     own = collectives::tcp_store("127.0.0.1", port, false, 20s);
   ASSERT_TRUE(own.ok()) << own.status().message();

@@ -1,4 +1,4 @@
-// What a trace has of operations over streams and on the exchange.
+// The records of operations in a trace, over streams and on the exchange.
 #include "base/trace.h"
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ namespace {
 
 std::uint32_t mixed(int r, std::size_t i) { return std::uint32_t(r * 7 + 3) * 2654435761u + std::uint32_t(i) * 40503u; }
 
-// Element `i` of what rank `r` contributes: 0, 1, 2 or 3 (boolean: 0 or 1).
+// Returns element `i` of rank `r`: 0, 1, 2 or 3 (boolean: 0 or 1).
 int value_of(int r, std::size_t i, DataType type) {
   return int((mixed(r, i) >> 16) % (type == DataType::boolean ? 2 : 4));
 }
@@ -66,7 +66,7 @@ void put_pair(Bytes& to, std::size_t i, int value) {
   std::memcpy(to.data() + i * sizeof pair, pair, sizeof pair);
 }
 
-// `value` as element `i`.
+// Stores `value` as element `i`.
 void store(Bytes& to, DataType type, std::size_t i, int value) {
   switch (type) {
     case DataType::int8: return put(to, i, std::int8_t(value));
@@ -89,7 +89,7 @@ void store(Bytes& to, DataType type, std::size_t i, int value) {
   }
 }
 
-// Room for `count` more: the index of the first.
+// Makes room for `count` more elements. Returns the index of the first.
 std::size_t grow(Bytes& to, std::size_t count, DataType type) {
   const std::size_t bytes = size_bytes(type), first = to.size() / bytes;
   to.resize((first + count) * bytes);

@@ -1,4 +1,4 @@
-// What the header promises of single cases, said with plain numbers.
+// Single cases of what kernels.h promises, with plain numbers.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -38,7 +38,7 @@ TEST(Arithmetic, integer_averages_go_towards_zero) {
     EXPECT_EQ((reduced<std::int32_t>(target, {DataType::int32, Reduction::avg, 2}, {3, 4})), 3);
     EXPECT_EQ((reduced<std::uint64_t>(target, {DataType::uint64, Reduction::avg, 3}, {UINT64_MAX - 1, 1})),
               UINT64_MAX / 3);
-    // more ranks than it holds
+    // more ranks than the type can hold
     EXPECT_EQ((reduced<std::int8_t>(target, {DataType::int8, Reduction::avg, 1000}, {-128})), 0);
     EXPECT_EQ((reduced<std::uint8_t>(target, {DataType::uint8, Reduction::avg, 255}, {255})), 1);
     EXPECT_EQ((reduced<std::int16_t>(target, {DataType::int16, Reduction::avg, 1}, {INT16_MIN})), INT16_MIN);

@@ -9,7 +9,7 @@
 namespace railweave::collectives {
 namespace {
 
-// A number as the oracle has it: the parts of a complex one are two.
+// A type as the oracle sees it. A complex number has two parts.
 struct Numbers {
   bool is_float;
   bool is_signed;
@@ -47,7 +47,8 @@ void write_bits(void* to, std::size_t i, std::size_t bytes, std::uint64_t bits) 
 
 std::size_t bytes_of(Format format) { return std::size_t(1 + format.exponent_bits + format.fraction_bits) / 8; }
 
-// The nearest value that the format has. Adding, multiplying and dividing float32 in double and then rounding is exact.
+// Returns the nearest value that the format has. Adding, multiplying and dividing float32 in double and then rounding
+// is exact.
 double rounded(Format format, double value) { return decoded(format, encoded(format, value)); }
 
 double extremum(double a, double b, bool least) {
@@ -80,7 +81,7 @@ void reduce_floats(const Reducing& how, const Numbers& numbers, std::span<const 
   }
 }
 
-// Wrapped into the type.
+// Returns the value wrapped into the type's range.
 __int128 wrapped(__int128 value, const Numbers& numbers) {
   const __int128 range = __int128(1) << numbers.bits;
   value = ((value % range) + range) % range;
@@ -137,7 +138,7 @@ std::uint64_t some_float(Format format, std::mt19937_64& random) {
     case 1: return sign | infinity;
     case 2: return sign | infinity | (fraction ? fraction : 1);
     case 3: return sign | fraction;        // subnormal
-    case 4: return sign | (infinity - 1);  // the greatest
+    case 4: return sign | (infinity - 1);  // the greatest finite one
     case 5: return sign | (infinity - (std::uint64_t(1) << format.fraction_bits)) | fraction;
     case 6:
     case 7:
@@ -168,7 +169,7 @@ std::uint64_t encoded(Format format, double value) {
   const double magnitude = std::fabs(value);
   if (std::isinf(magnitude)) return sign | infinity;
   if (magnitude == 0) return sign;
-  // In units of the last place that a number of this size has; a carry out of the fraction raises the exponent by
+  // Rounds in units of the last place of numbers of this size. A carry out of the fraction raises the exponent by
   // itself.
   const int exponent = std::max(std::ilogb(magnitude), 1 - bias);
   const double units = std::nearbyint(std::ldexp(magnitude, format.fraction_bits - exponent));

@@ -1,5 +1,5 @@
-// What reduce() must give, element by element in double precision and wide integers, with nothing of
-// collectives/kernels/.
+// The results that reduce() must give, computed element by element in double precision and wide integers, without the
+// kernels of collectives/kernels/.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ struct Format {
 inline constexpr Format kFloat16{5, 10}, kBfloat16{8, 7}, kFloat32{8, 23}, kFloat64{11, 52};
 
 double decoded(Format format, std::uint64_t bits);
-// To nearest, ties to even; NaN is the quiet one of positive sign.
+// Rounds to nearest, ties to even. A NaN becomes the positive quiet NaN.
 std::uint64_t encoded(Format format, double value);
 
-// As reduce(), to fresh memory.
+// Returns what reduce() must write, in fresh memory.
 std::vector<std::uint8_t> expected(const Reducing& how, std::span<const Operand> operands, bool finish,
                                    std::size_t count);
 
-// Equal bits, or both NaN. The index of the first element that differs, or -1.
+// Returns the index of the first element that differs (complex types: of the first part); -1: none. Two NaNs are equal.
 std::ptrdiff_t first_difference(DataType type, bool partial, const void* a, const void* b, std::size_t count);
 
-// Elements of every kind that the type has: ordinary ones, extremes, NaN, infinities, subnormals, both zeros.
+// Writes elements of every kind that the type has: ordinary ones, extremes, NaN, infinities, subnormals, both zeros.
 void fill(DataType type, bool partial, void* to, std::size_t count, std::mt19937_64& random);
 
 inline std::size_t bytes_of(DataType type, bool partial) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint8_t kUntouched = 0xa5;
 
-// `count` elements at an odd address, with a margin on both sides that must stay as it is.
+// `bytes` bytes at any alignment, with a margin on both sides that must stay untouched.
 class Memory {
  public:
   Memory(std::size_t bytes, std::size_t offset) : offset_(64 + offset), bytes_(bytes), all_(bytes + 192, kUntouched) {}
@@ -30,7 +30,7 @@ class Memory {
   std::vector<std::uint8_t> all_;
 };
 
-// Operands full of everything, at addresses of any alignment.
+// Operands with elements of every kind, at addresses of any alignment.
 struct Inputs {
   std::vector<Memory> memory;
   std::vector<Operand> operands;
@@ -61,7 +61,7 @@ class Reduce : public testing::TestWithParam<int> {
   DataType type() const { return DataType(GetParam()); }
   std::mt19937_64 random_{std::uint64_t(GetParam()) + 1};
 
-  // To fresh memory, on every target.
+  // Checks a reduction to fresh memory, on every target.
   void check(const Reducing& how, const Inputs& inputs, bool finish, std::size_t count) {
     const auto want = expected(how, inputs.operands, finish, count);
     for (const Target target : targets()) {
@@ -72,7 +72,7 @@ class Reduce : public testing::TestWithParam<int> {
     }
   }
 
-  // Onto the operand's memory, unless the result is wider.
+  // Checks a reduction onto the memory of operand `in_place`, unless the result is wider.
   void check_in_place(const Reducing& how, std::size_t operands, std::size_t in_place, bool finish, std::size_t count) {
     for (const Target target : targets()) {
       Inputs inputs(type(), operands, count, random_);

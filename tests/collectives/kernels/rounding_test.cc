@@ -20,7 +20,7 @@ constexpr Half kHalves[] = {{DataType::float16, kFloat16}, {DataType::bfloat16, 
 
 std::uint16_t encode(Half half, double value) { return std::uint16_t(encoded(half.format, value)); }
 
-// The reduction of some 16-bit numbers, rounded to 16 bits.
+// Returns the reduction of some 16-bit numbers, rounded to 16 bits.
 double reduced(Half half, Target target, Reduction reduction, std::vector<double> values, int ranks = 1,
                double factor = 1) {
   std::vector<std::uint16_t> raw;
@@ -54,7 +54,8 @@ TEST(Rounding, every_value_widens_exactly_and_comes_back) {
 }
 
 TEST(Rounding, to_nearest_even_from_every_neighbourhood) {
-  // Every 16-bit number, what lies halfway to the next one, and the floats beside both.
+  // Every 16-bit number, the points at half and at three quarters of the way to the next one, and the floats beside
+  // these.
   for (const Half half : kHalves) {
     std::vector<float> wide;
     for (std::uint32_t bits = 0; bits < 65536; ++bits) {
@@ -86,13 +87,13 @@ TEST(Rounding, to_nearest_even_from_every_neighbourhood) {
 TEST(Rounding, a_sum_is_rounded_once) {
   const Half float16 = kHalves[0], bfloat16 = kHalves[1];
   for (const Target target : targets()) {
-    // Each 1 alone would be lost: half of the last place, and even stays.
+    // Each 1 alone would be lost: it is half of the last place, and ties go to even.
     EXPECT_EQ(reduced(float16, target, Reduction::sum, {2048, 1, 1}), 2050);
     EXPECT_EQ(reduced(bfloat16, target, Reduction::sum, {256, 1, 1}), 258);
     EXPECT_EQ(reduced(float16, target, Reduction::sum, {2048, 1, 1, 1, 1, 1, 1, 1, 1}), 2056);
     EXPECT_EQ(reduced(float16, target, Reduction::avg, {2049 - 1, 1, 1, 1, 1}, 4), 513);
     EXPECT_EQ(reduced(bfloat16, target, Reduction::avg, {256, 1, 1}, 2), 129);
-    // Above the greatest of the type for a while.
+    // Partial sums and products are above the greatest value of the type.
     EXPECT_EQ(reduced(float16, target, Reduction::sum, {60000, 60000, -60000}), 60000);
     EXPECT_EQ(reduced(float16, target, Reduction::avg, {60000, 60000}, 2), 60000);
     EXPECT_EQ(reduced(float16, target, Reduction::prod, {1024, 1024, 0x1p-10}), 1024);

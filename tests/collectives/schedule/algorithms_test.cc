@@ -15,8 +15,8 @@ void PrintTo(const Algorithm& one, std::ostream* out) { *out << name(one.operati
 namespace {
 
 constexpr int kRanksMost = 64;
-constexpr int kManyRanks = 17;                             // beyond it, fewer cases
-constexpr int kThorough[] = {24, 31, 32, 33, 48, 63, 64};  // of those; the others have one count
+constexpr int kManyRanks = 17;                             // above this, fewer cases
+constexpr int kThorough[] = {24, 31, 32, 33, 48, 63, 64};  // above kManyRanks; the others have one count
 
 std::vector<int> hosts_of_four(int ranks) {
   std::vector<int> host_of;
@@ -33,7 +33,7 @@ class EveryAlgorithm : public testing::TestWithParam<Algorithm> {
     ASSERT_TRUE(status.ok()) << text(problem) << ": " << status.message();
   }
 
-  // In place or not, with each width of partial sums, and the roots worth trying.
+  // Proves the problem in place and not, with narrow and wide partial sums, and with up to three roots.
   void prove_variants(Problem problem) {
     std::vector<int> roots{0};
     if (has_root(problem.operation) && problem.ranks > 1) roots = {0, problem.ranks / 2, problem.ranks - 1};

@@ -97,7 +97,7 @@ TEST(Slots, piece__takes_turns) {
   EXPECT_EQ(builder.take().scratch_bytes, 384u);
 }
 
-// Against a record byte by byte.
+// Compares Accesses with a record of every byte.
 TEST(Accesses, waits__as_a_record_of_every_byte_says) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {

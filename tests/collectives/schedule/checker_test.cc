@@ -1,4 +1,4 @@
-// The checker finds every kind of broken schedule: good ones, each broken in one way.
+// The checker finds every kind of broken schedule. Each test breaks a good schedule in one way.
 #include "collectives/schedule/checker.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class Checker : public testing::Test {
     EXPECT_NE(complaint().find(what), std::string::npos) << complaint();
   }
 
-  // Index of the n-th step of that kind (and peer) at a rank.
+  // Returns the index of the n-th step of that kind (and peer) at a rank.
   std::size_t find(std::size_t rank, Kind kind, int peer = -1, std::size_t n = 0) const {
     const auto& steps = schedules_[rank].steps;
     for (std::size_t id = 0; id < steps.size(); ++id)
@@ -174,7 +174,7 @@ TEST_F(Checker, a_result_rounded_twice_or_never_finished) {
   again.after_end = std::uint32_t(schedule.after.size());
   schedule.steps.push_back(again);
   expect_complaint("a finished result is an operand");
-  schedule.operands.back().form = Form::raw;  // a lie about what is there
+  schedule.operands.back().form = Form::raw;  // not the form of the data there
   expect_complaint("has another form");
   load(Operation::reduce_scatter, "direct", 2, 10);
   step(0, Kind::reduce).to.form = Form::partial;
@@ -199,7 +199,7 @@ TEST_F(Checker, steps_that_wait_for_later_ones_or_for_nobody) {
 }
 
 TEST_F(Checker, a_deadlock) {
-  // Both send only after they have received.
+  // Both ranks send only after they have received.
   const auto receive_then_send = [](int peer) {
     Schedule schedule;
     Step receive, send;
@@ -217,7 +217,7 @@ TEST_F(Checker, a_deadlock) {
 }
 
 TEST_F(Checker, a_deadlock_by_the_order_of_posting) {
-  // The first send of either waits for the first of the other.
+  // The first send of each rank waits for the first message of the other.
   load(Operation::all_reduce, "direct", 2, 1000);
   for (std::size_t rank : {0, 1}) {
     Schedule& schedule = schedules_[rank];
@@ -231,7 +231,7 @@ TEST_F(Checker, a_deadlock_by_the_order_of_posting) {
   expect_complaint("deadlock");
 }
 
-// Any dependency that is not implied by others matters: without it the checker complains.
+// The checker complains about any step that loses its dependencies.
 TEST_F(Checker, dependencies_dropped_one_by_one) {
   const std::pair<Operation, std::string_view> cases[] = {
       {Operation::all_gather, "ring"}, {Operation::all_reduce, "direct"}, {Operation::broadcast, "binomial"}};

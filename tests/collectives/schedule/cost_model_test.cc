@@ -22,8 +22,8 @@ TEST(CostModel, choose__small_all_reduce_in_one_latency_large_in_least_bytes) {
   EXPECT_EQ(chosen(of_bytes(Operation::all_reduce, 2, 64 * MiB)), "direct");
 }
 
-// Measured between two hosts of 2x2 Gb/s: what sends all at once has its last chunk to reduce when nothing else is left
-// to do.
+// Measured between two hosts with two rails of 2 Gb/s each: an algorithm that sends all at once reduces its last chunk
+// when nothing else is left to do.
 TEST(CostModel, choose__of_some_chunks_the_one_that_reduces_while_it_sends) {
   Costs lab;
   lab.rate_between = Rate::from_megabits(3800);
@@ -66,7 +66,7 @@ TEST(CostModel, choose__all_to_all_in_few_messages_when_small) {
   EXPECT_EQ(chosen(of_bytes(Operation::all_to_all, 64, 64 * KiB)), "direct");
   Problem uneven = of_bytes(Operation::all_to_all, 64, 64);
   uneven.uniform = false;
-  EXPECT_EQ(chosen(uneven, "bruck"), "direct");  // which may not depend on what other ranks do not know
+  EXPECT_EQ(chosen(uneven, "bruck"), "direct");  // bruck needs counts that all ranks know
 }
 
 TEST(CostModel, choose__few_messages_at_high_latency_few_bytes_at_low_rate) {

@@ -1,4 +1,4 @@
-// Large operations flow: on a simple machine they take little more than their bytes need.
+// Large operations on a simple machine take little longer than their bytes need.
 #include <gtest/gtest.h>
 
 #include "problems.h"
@@ -10,11 +10,11 @@ namespace {
 struct Case {
   Operation operation;
   std::string_view name;
-  double bytes_each_way;  // of the whole vector, with two and four ranks
+  double bytes_each_way;  // shares of the whole vector, with two and four ranks
   double bytes_each_way_four;
 };
 
-// What must at least be moved: no algorithm can do with less.
+// The least that must be moved: no algorithm can do with less.
 constexpr Case kCases[] = {
     {Operation::all_gather, "direct", 1. / 2, 3. / 4},
     {Operation::all_gather, "ring", 1. / 2, 3. / 4},
@@ -34,7 +34,7 @@ Problem of_bytes(Operation operation, int ranks, double bytes) {
                     std::size_t(bytes) / 4 / (has_counts_per_rank(operation) ? std::size_t(ranks) : 1));
 }
 
-// Duration in multiples of what its bytes need.
+// Returns the duration, in multiples of the time that the bytes need.
 double slowness(const Case& one, const Problem& problem, const Machine& machine = {}) {
   const std::vector<Problem> problems = everybody(problem);
   const double total = double(problem.counts[0] * problem.counts.size() * problem.element_bytes);
@@ -78,7 +78,7 @@ TEST(Flow, duration__no_lag_behind_a_slow_reduction_or_a_long_way) {
   }
 }
 
-// What the cost model picks is, on that machine, never far behind the best there is.
+// On this machine, the choice of the cost model is never much slower than the fastest algorithm.
 TEST(Flow, choose__takes_what_is_fast) {
   const Machine machine;
   Costs costs;

@@ -9,13 +9,13 @@
 
 namespace railweave::collectives {
 
-// `count` elements a rank, or as many in all where the operation has one vector.
+// Returns a problem of `count` elements per rank, or in all if the operation has one vector.
 Problem problem_of(Operation operation, int ranks, std::size_t count);
-// Counts differ from rank to rank, and some are zero. The operation has counts per rank.
+// Returns a problem whose counts differ from rank to rank; some are zero. REQUIRES: has_counts_per_rank(operation).
 Problem uneven_problem_of(Operation operation, int ranks, std::size_t scale);
 bool has_counts_per_rank(Operation operation);
 
-// The problem of each rank. all_to_all with receive_counts that differ: made to fit one another.
+// Returns the problem of each rank. The counts of an uneven all_to_all are made to fit one another.
 std::vector<Problem> everybody(const Problem& problem);
 std::vector<Schedule> build_all(const Algorithm& algorithm, const std::vector<Problem>& problems);
 // Checks the schedules of all ranks together.

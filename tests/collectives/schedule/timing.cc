@@ -43,8 +43,8 @@ class Simulation {
     std::vector<Queue> sends, receives;
     std::vector<std::uint32_t> waits, ready_at_start;
     std::vector<std::vector<std::uint32_t>> followers;
-    bool sending = true;     // nobody sends before all have posted
-    std::size_t served = 0;  // the peer that was sent to last
+    bool sending = true;     // at first: no rank sends before all have posted
+    std::size_t served = 0;  // the peer of the last send
     double in_free = 0, core_free = 0;
   };
   struct Event {
@@ -101,7 +101,7 @@ class Simulation {
     if (!ranks_[from].sending) send_next(from);
   }
 
-  // Peers take turns.
+  // Sends the next message; peers take turns.
   void send_next(std::size_t from) {
     Rank& here = ranks_[from];
     here.sending = false;

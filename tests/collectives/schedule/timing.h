@@ -1,5 +1,5 @@
-// How long schedules take on a simple machine: each rank sends one message after the other at one rate, to its peers by
-// turns, receives one after the other, and has one core for the rest. Messages start when both sides have posted them.
+// How long schedules take on a simple machine. Each rank sends one message after the other at one rate, to its peers in
+// turn, receives one after the other, and has one core for the rest. Messages start when both sides have posted them.
 #pragma once
 
 #include <vector>
@@ -12,13 +12,13 @@ struct Machine {
   double latency_s = 100e-6;
   double bytes_per_s = 500e6;   // each way
   double operands_per_s = 8e9;  // bytes of operands reduced, or copied, by a core
-  std::size_t window = 32;      // messages to a peer, and from one, that are posted at once
+  std::size_t window = 32;      // messages posted at once, to a peer and from a peer
 };
 
-// Seconds until every step of every rank is done; these finish.
+// Returns the seconds until every step of every rank is done. REQUIRES: the schedules end.
 double duration_s(const std::vector<Problem>& problems, const std::vector<Schedule>& schedules, const Machine& machine);
 
-// The most that a rank sends or receives.
+// Returns the most bytes that any rank sends or receives.
 double bytes_each_way(const std::vector<Problem>& problems, const std::vector<Schedule>& schedules);
 
 }  // namespace railweave::collectives

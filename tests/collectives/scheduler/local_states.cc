@@ -18,8 +18,8 @@ void demand(bool holds, const char* what) {
 
 void append(std::string& key, std::uint64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); }
 
-// What of a rank's state decides how it goes on. What is not here follows from how far its program is (its window, what
-// it has issued), or counts only in its order: turns, and when what is live has moved.
+// Returns the part of a rank's state that decides how the rank goes on. The rest follows from the rank's place in its
+// program (window, issued bytes), or counts only in its order: turns, and times of the last moves.
 std::string key_of(const Rank& rank) {
   std::string key;
   append(key, rank.next);

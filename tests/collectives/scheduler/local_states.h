@@ -1,4 +1,4 @@
-// The states of one rank of a world: each once, with what it may do next.
+// LocalStates: the states of one rank of a world, each once, with the moves that lead on.
 #pragma once
 
 #include <cstddef>
@@ -24,20 +24,20 @@ class LocalStates {
     std::size_t progress = 0;  // acts and steps done
     bool over = false;
     bool explored = false;
-    std::vector<Edge> edges;  // in the order of moves(), but those that change nothing
+    std::vector<Edge> edges;  // in the order of moves(), without those that change nothing
   };
 
   LocalStates(const World& world, std::size_t number, Rank first);
 
   const Local& operator[](Number state) const { return locals_[state]; }
-  // With its edges. Valid for ever.
+  // Returns the state with its edges. The reference stays valid.
   const Local& explored(Number state);
 
  private:
   Number add(Rank rank);
 
   const World& world_;
-  std::size_t number_;  // the rank's
+  std::size_t number_;  // of the rank
   std::deque<Local> locals_;
   std::unordered_map<std::string, Number> known_;
 };

@@ -17,7 +17,7 @@ std::vector<std::uint64_t> step_of(std::size_t operations) {
   return step;
 }
 
-// How many entries until it is found; fails the test if it never is.
+// Returns the number of entries until the step is found. Fails the test if it never is.
 std::size_t until_found(RepeatFinder& finder, const std::vector<std::uint64_t>& step) {
   for (std::size_t i = 0; i < 3 * (step.size() + RepeatFinder::kRepeatLeast); ++i)
     if (finder.add(step[i % step.size()]) == Event::found) return i + 1;
@@ -42,8 +42,8 @@ TEST(RepeatFinder, a_cycle__is_what_came_last_the_oldest_first) {
   EXPECT_EQ(finder.cycle(), last);
 }
 
-// Forward gathers alone, backward gathers and reduces by turns: of 200 layers that repeats for long enough to be taken
-// for a step.
+// Forward only gathers; backward gathers and reduces in turn. With 200 layers the backward pass repeats for long enough
+// to be taken for a step.
 TEST(RepeatFinder, layers_that_are_alike__are_no_step) {
   for (const std::size_t layers : {100u, 200u, 1000u}) {
     std::vector<std::uint64_t> step(layers, 1);
@@ -59,7 +59,7 @@ TEST(RepeatFinder, layers_that_are_alike__are_no_step) {
   }
 }
 
-// As after each evaluation of a job.
+// Other operations break the step, as an evaluation of a job does.
 TEST(RepeatFinder, a_short_step__is_found_again_as_soon_as_at_first) {
   RepeatFinder finder;
   for (int times = 0; times < 3; ++times) {

@@ -13,7 +13,7 @@ using collectives::Window;
 constexpr TimePoint kStart{std::chrono::seconds(1)};
 constexpr TimePoint kLate = kStart + Scheduler::kStallMost;
 
-// Told in the order in which the program issues.
+// A Scheduler that counts the issued bytes itself, in the order of the calls.
 class Issuing : public Scheduler {
  public:
   using Scheduler::Scheduler;
@@ -58,7 +58,7 @@ TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
   EXPECT_EQ(scheduler.live_bytes(), 10 * MiB);
 }
 
-// A smaller one waits behind a larger one that does not fit, though there is room for it: all are in order.
+// A smaller operation waits behind a larger one that does not fit, though there is room for the smaller one.
 TEST(Scheduler, window_of_bytes__nothing_slips_past_what_does_not_fit) {
   Issuing scheduler({.bytes = 10 * MiB});
   scheduler.issue(1, Priority::normal, 6 * MiB, kStart);
@@ -224,7 +224,7 @@ TEST(Scheduler, most_live__since_it_was_last_asked_and_of_windows_only) {
   EXPECT_FALSE(scheduler.take_most_live());
 }
 
-// Issued first, and of the more urgent class, but missed later.
+// The first operation has the more urgent priority, but by its lead it is needed later.
 TEST(Scheduler, a_lead__decides_instead_of_the_class) {
   Issuing scheduler({.operations = 1});
   const auto first = scheduler.issue(1, Priority::urgent, MiB, kStart, 100 * MiB),

@@ -85,7 +85,7 @@ class Search {
     return good;
   }
 
-  // Begins at rest, and stalls one rank after the other until something moves. True: that leads to the end.
+  // Stalls one rank after the other, from a state at rest until something moves. True: this leads to the end.
   bool stalls_lead_on(Locals locals, bool at_once) {
     std::vector<Locals> before;
     while (std::ranges::count(before, locals) == 0) {
@@ -102,7 +102,8 @@ class Search {
     return false;
   }
 
-  // Those that are furthest first: what comes by itself leads further, and stalls lead to where something does.
+  // Judges the furthest states first: moves that come by themselves lead further, and stalls lead to states that have
+  // such moves.
   Found judge() {
     std::vector<std::vector<std::uint32_t>> moving, resting;  // by progress
     good_.resize(states_.size());

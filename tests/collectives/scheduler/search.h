@@ -1,4 +1,4 @@
-// Every state of a small world that some interleaving of its moves leads to.
+// Searches every state of a small world that some interleaving of its moves leads to.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace railweave::collectives_test {
 
 struct Found {
   std::size_t states = 0;
-  // From which nothing leads to where everything is over but luck: as ranks go on of themselves, and where none can,
-  // all that is live stalls (at once, or what has been idle for the longest first).
+  // States from which only luck leads to the end. Without luck, ranks make the moves that come by themselves. Where no
+  // rank has one, all live operations stall (at once, or the longest idle first).
   std::size_t dead = 0;
-  std::string example;  // of these
+  std::string example;  // one of the dead states
 };
 
-// At most four ranks.
+// REQUIRES: four ranks at most.
 Found search(const World& world);
 
 }  // namespace railweave::collectives_test

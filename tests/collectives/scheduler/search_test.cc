@@ -1,7 +1,9 @@
-// No small world comes to where nothing leads on, whatever its ranks' times are (world.h says what may happen when).
+// No small world reaches a state from which nothing leads on, whatever the times of its ranks are (world.h has the
+// moves).
 #include <gtest/gtest.h>
 
 #include "search.h"
+#include "tests/sanitizers.h"
 
 namespace railweave::collectives_test {
 namespace {
@@ -13,20 +15,13 @@ constexpr auto issue_with_lead = [](std::size_t operation, std::uint64_t lead) {
 constexpr auto wait = [](std::size_t operation) { return Act{Act::Kind::wait, operation}; };
 constexpr auto limit = [](std::size_t operations) { return Act{Act::Kind::limit, operations}; };
 
-// All would take a sanitizer minutes.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 Found with_window(World world, std::size_t operations, bool turns = true) {
   world.window.operations = operations;
   world.turns = turns;
   return search(world);
 }
 
-// Two groups of the same two ranks; rank 1 does not issue the first before the second is over.
+// Two groups of the same two ranks. Rank 1 issues the first operation only after the second is over.
 World crossed() {
   return {.operations = {{{0, 1}, 1}, {{0, 1}, 2}},
           .programs = {{issue(0), issue(1), wait(0), wait(1)}, {issue(1), wait(1), issue(0), wait(0)}},
@@ -41,10 +36,10 @@ TEST(Search, crossed_orders__lead_on_by_turns) {
   EXPECT_GT(found.states, 20u);
 }
 
-// Which shows that the search would see it.
+// The search finds the deadlock that turns prevent.
 TEST(Search, crossed_orders__have_no_way_on_without_turns) { EXPECT_GT(with_window(crossed(), 1, false).dead, 0u); }
 
-// Nor where a rank's program waits for itself.
+// The programs of the two ranks wait for each other.
 TEST(Search, programs_that_cannot_end__are_seen) {
   World world = crossed();
   world.programs[0] = {issue(0), wait(0), issue(1), wait(1)};
@@ -75,8 +70,8 @@ TEST(Search, windows_that_each_rank_changes_in_mid_step_lead_on) {
   EXPECT_EQ(found.dead, 0u) << found.example;
 }
 
-// A table of leads that takes effect in mid-step: what was issued before has its class's, what comes behind the learned
-// ones, in which the order of the groups is the other way round.
+// Learned leads take effect in mid-step. Earlier operations have the leads of their priorities. Later ones have learned
+// leads, which order the groups the other way round.
 TEST(Search, leads_that_begin_in_mid_step__lead_on) {
   for (const std::size_t window : {1u, 2u})
     for (const bool crosses : {false, true}) {
@@ -91,7 +86,7 @@ TEST(Search, leads_that_begin_in_mid_step__lead_on) {
     }
 }
 
-// Ranks agree on one operation from which on they count; a rank that did not would still only be slow.
+// Ranks agree on the operation from which on leads count. A rank with leads of its own would only be slow.
 TEST(Search, leads_that_one_rank_alone_has__lead_on) {
   World world = crossed();
   world.programs[0] = {issue_with_lead(0, 4 * MiB), issue_with_lead(1, 0), wait(0), wait(1)};
@@ -101,11 +96,11 @@ TEST(Search, leads_that_one_rank_alone_has__lead_on) {
   }
 }
 
-// Two shards of two ranks, replicated between them: groups that overlap in one rank each. Every order in which the
-// ranks may issue, each waiting at once or at the end; what could not end under `off` is nobody's fault here. Rank 0
-// begins with its shard: the other way round it is the same with shards and replicas swapped; and it waits at the end.
+// Two shards of two ranks, and two replica groups between them, so groups overlap in one rank each. Every order in
+// which the ranks may issue, each waiting at once or at the end. Programs that cannot end under `off` are left out.
+// Rank 0 begins with its shard, as the other order swaps shards and replicas only, and waits at the end.
 TEST(Search, hsdp_2_by_2__in_every_order) {
-  constexpr int kEvery = kSanitized ? 4 : 2;
+  constexpr int kEvery = kSanitized ? 4 : 2;  // under a sanitizer all worlds take minutes
   const World::Operation groups[] = {{{0, 1}, 1}, {{2, 3}, 2}, {{0, 2}, 3}, {{1, 3}, 4}};
   const std::size_t of_rank[4][2] = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
   int searched = 0;
@@ -127,7 +122,7 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
       EXPECT_EQ(found.dead, 0u) << "orders " << orders << ", waits " << waits << ": " << found.example;
       ++searched;
       if (waits > 0 || orders > 2) continue;
-      world.programs[1][0].lead = 8 * MiB;  // and where one rank orders them otherwise
+      world.programs[1][0].lead = 8 * MiB;  // one rank orders its operations otherwise
       const Found led = with_window(world, 1);
       EXPECT_EQ(led.dead, 0u) << "with a lead, orders " << orders << ", waits " << waits << ": " << led.example;
     }
@@ -135,8 +130,9 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
   EXPECT_GT(searched, 120 / (kEvery * kEvery));
 }
 
-// Two operations of each queue, the shards' urgent and the replicas' bulk, of other sizes. Rank 0 issues all at once,
-// rank 3 all but one; the others each one when the one before it is over, the replicas' first.
+// Two operations of each queue, of different sizes: urgent ones of the shards, and bulk ones of the replicas. Rank 0
+// issues all at once, and rank 3 all but one. The others issue each operation when the one before is over, the
+// replicas' first.
 World hsdp_2_by_2_twice() {
   World world;
   for (const std::size_t bytes : {2 * MiB, 3 * MiB}) {
@@ -169,7 +165,7 @@ TEST(Search, hsdp_2_by_2_with_two_operations_of_each_queue_leads_on) {
   }
 }
 
-// Lines of other sizes: what fits depends on who is first, and one is larger than the window.
+// Queues of different sizes: which operations fit depends on their order, and one is larger than the window.
 TEST(Search, a_window_of_bytes__leads_on) {
   World world;
   world.operations = {{{0, 1}, 1, Priority::normal, MiB},
@@ -188,7 +184,7 @@ TEST(Search, a_window_of_bytes__leads_on) {
   }
 }
 
-// They count for nothing, but begin behind what is held ahead of them in their queue.
+// Small operations do not count, but begin behind held operations ahead of them in their queue.
 TEST(Search, small_operations__lead_on) {
   World world;
   world.operations = {{{0, 1}, 1}, {{0, 1}, 2}, {{0, 1}, 1, Priority::normal, KiB}, {{0, 1}, 2, Priority::normal, KiB}};

@@ -1,4 +1,4 @@
-// Ranks that learn alike: what each of them changes, and when.
+// What StepLearner changes, and when: the same on every rank.
 #include "collectives/scheduler/step_learner.h"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,14 @@ using collectives::kCandidates;
 using collectives::RepeatFinder;
 using collectives::StepLearner;
 
-constexpr std::size_t kOperations = 40;  // a step
-constexpr std::size_t kBytes = 1000;     // an operation
+constexpr std::size_t kOperations = 40;  // of a step
+constexpr std::size_t kBytes = 1000;     // of an operation
 
-// One rank's program: operation i of a step is `i`; each is waited for when so many more were issued.
+// One rank's program: operation i of a step is `i`. The rank waits for an operation when `waits_behind` more are
+// issued.
 struct Learning {
   StepLearner learner;
-  std::function<Nanos(std::size_t candidate)> takes = [](std::size_t) { return Nanos(1000); };  // a step
+  std::function<Nanos(std::size_t candidate)> takes = [](std::size_t) { return Nanos(1000); };  // duration of a step
   std::size_t waits_behind = 2;
   std::size_t candidate = 0;  // in force
   TimePoint now{};
@@ -41,7 +42,7 @@ struct Learning {
     }
     if (one.agree) {
       agreements.push_back(one.agree);
-      one.agree->over = true;  // alone in the world
+      one.agree->over = true;  // no other rank takes part
     }
     if (one.change) {
       last = one.change;
@@ -50,7 +51,7 @@ struct Learning {
     ++issued;
     return one;
   }
-  // So many, and what happened in them.
+  // Issues `count` steps, and logs agreements and changes.
   void steps(std::size_t count) {
     for (std::size_t step = 0; step < count; ++step) {
       for (std::size_t i = 0; i < kOperations; ++i) {
@@ -63,7 +64,7 @@ struct Learning {
   }
 };
 
-// A sequence is found with the 296th operation, the 16th of the first of those steps: what is learned begins there.
+// A sequence is found with its 296th operation, the 16th of the first logged step. Learned steps begin there.
 std::vector<std::string> expected_log(std::size_t settled) {
   const std::string at = "+16: ";
   return {
@@ -71,7 +72,7 @@ std::vector<std::string> expected_log(std::size_t settled) {
       "15" + at + "1",    "18" + at + "2", "21" + at + "agree", "21" + at + "0", "22" + at + std::to_string(settled)};
 }
 
-// About to be found, between two steps.
+// Returns a rank that is between two steps, 16 operations before its sequence is found.
 Learning learned(std::function<Nanos(std::size_t)> takes) {
   Learning one;
   one.takes = std::move(takes);
@@ -95,7 +96,7 @@ TEST(StepLearner, what_is_hardly_shorter__is_not_worth_a_window) {
   EXPECT_EQ(one.candidate, 0u);
 }
 
-// One of a candidate's four.
+// One of the four measured steps of a candidate.
 TEST(StepLearner, one_slow_step__does_not_decide) {
   Learning one = learned([](std::size_t) { return Nanos(40'000); });
   const std::size_t begin = RepeatFinder::kRepeatLeast + kOperations + 8 * kOperations;  // of step 8
@@ -124,7 +125,7 @@ TEST(StepLearner, what_nobody_waits_for__has_its_classs_lead) {
   EXPECT_FALSE(one.last->lead(0));
 }
 
-// The largest of all ranks counts: of times the longest, of leads (told negative) the shortest.
+// The maximum over all ranks counts: the longest time, and the shortest lead, as leads are negated.
 TEST(StepLearner, what_the_ranks_agreed_on__decides) {
   Learning one = learned([](std::size_t) { return Nanos(40'000); });
   one.steps(22);
@@ -161,7 +162,7 @@ TEST(StepLearner, another_operation__turns_it_off_at_once) {
   EXPECT_FALSE(broken.position);
 }
 
-// Whatever the phase in which it is found again: leads go with their operations.
+// The sequence may be found again in any phase: leads stay with their operations.
 TEST(StepLearner, a_sequence_that_comes_back__is_known) {
   for (const std::size_t evaluation : {1u, 7u, 100u}) {
     Learning one = learned([](std::size_t candidate) { return Nanos(candidate == 2 ? 20'000 : 40'000); });
@@ -186,7 +187,7 @@ TEST(StepLearner, a_sequence_that_comes_back__is_known) {
   }
 }
 
-// Two ranks of one program whose clocks and waits differ do the same at the same operations.
+// Two ranks of one program make the same changes at the same operations, though their clocks and waits differ.
 TEST(StepLearner, ranks__change_at_the_same_operations) {
   Learning a = learned([](std::size_t candidate) { return Nanos(candidate == 1 ? 20'000 : 40'000); });
   Learning b = learned([](std::size_t) { return Nanos(70'000); });

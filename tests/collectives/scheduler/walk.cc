@@ -11,7 +11,8 @@ std::vector<Move> moves_of(const World& world, const State& state, std::size_t r
   std::erase_if(all, [&](const Move& move) {
     return !peers_let(world, move, rank, [&](std::size_t r) { return state[r].done[move.which]; });
   });
-  // What need not come is seldom beside what does: a rank is mostly quicker than a stall. Else it stalls.
+  // Moves that need not happen are rare beside those that come by themselves: a rank is mostly quicker than a stall. A
+  // rank without moves of the latter kind stalls.
   const bool moves = std::ranges::any_of(all, comes_by_itself);
   if (moves && !seldom) std::erase_if(all, [](const Move& move) { return !comes_by_itself(move); });
   if (!moves) std::erase_if(all, [](const Move& move) { return move.kind != Move::Kind::stall; });
@@ -35,9 +36,9 @@ Walked walk(const World& world, std::uint64_t seed, std::size_t moves_most) {
 
   State state = beginning(world);
   Walked walked;
-  std::size_t in_vain = 0;  // ranks asked since the last move
+  std::size_t in_vain = 0;  // draws without a move since the last one
   while (walked.moves < moves_most && !(walked.over = over(world, state))) {
-    // A rank that can move comes up soon. If none did for long, every rank is asked.
+    // A rank that can move is drawn soon. After many draws in vain, every rank is tried.
     std::size_t rank = anyone(random);
     std::vector<Move> moves = moves_of(world, state, rank, random() % 16 == 0);
     if (moves.empty() && ++in_vain > 10 * ranks)

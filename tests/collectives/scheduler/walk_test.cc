@@ -1,4 +1,4 @@
-// Many ranks, in groups that overlap, each in an order of its own: they come to their end under every window.
+// Many ranks in overlapping groups, each with its own order of operations: all operations end under every window.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 namespace railweave::collectives_test {
 namespace {
 
-// HSDP's operations: of each layer an all-gather and a reduce-scatter of every shard's group and an all_reduce of every
-// replica's.
+// HSDP's operations: for each layer an all-gather and a reduce-scatter of every shard group, and an all-reduce of every
+// replica group.
 struct Hsdp {
   int shards = 0, replicas = 0, layers = 0;
 };
 
 struct Built {
   World world;
-  std::vector<std::vector<std::size_t>> own;  // operations by rank, in the order in which all may wait for them
+  std::vector<std::vector<std::size_t>> own;  // operations by rank, in an order in which all ranks may wait for them
 };
 
 Built operations_of(const Hsdp& job, std::mt19937_64& random) {
@@ -46,19 +46,19 @@ Built operations_of(const Hsdp& job, std::mt19937_64& random) {
   return built;
 }
 
-// A rank's operations in an order of chance that keeps each queue's. Before it waits for one it has issued all that
-// come before that one in `own`; so without windows every such program ends. Some windows and leads are the rank's
-// alone.
+// Returns a rank's program: its operations in a random order that keeps the order of each queue. Before the rank waits
+// for one operation it has issued all earlier ones of `own`, so every such program ends without windows. Some windows
+// and leads are this rank's alone.
 std::vector<Act> program(const World& world, const std::vector<std::size_t>& own, std::mt19937_64& random) {
   std::vector<Act> acts;
   std::vector<bool> issued(own.size());
-  std::size_t waited = 0;  // of `own`, all before it
+  std::size_t waited = 0;  // all of `own` before this index
   while (waited < own.size()) {
     if (issued[waited] && random() % 3 == 0) {
       acts.push_back({Act::Kind::wait, own[waited++]});
       continue;
     }
-    // The first of some queue that is not issued yet.
+    // The first operation of each queue that is not issued yet.
     std::vector<std::size_t> firsts;
     std::vector<std::size_t> queues;
     for (std::size_t i = 0; i < own.size(); ++i) {
@@ -103,7 +103,7 @@ TEST(Walk, ranks_of_hsdp_each_in_its_own_order__come_to_their_end) {
   EXPECT_GT(turns, 0u);
 }
 
-// Which shows that the walk would see it.
+// The walk finds the deadlocks that turns prevent.
 TEST(Walk, without_turns__most_of_them_stand) {
   int stand = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {

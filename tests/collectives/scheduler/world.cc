@@ -19,7 +19,7 @@ void act(const World& world, Rank& rank, const Act& act) {
   }
 }
 
-// Those of its queue that were issued before it have.
+// True: all operations of its queue that were issued before it have begun.
 bool may_begin(const World& world, const Rank& rank, std::size_t operation) {
   for (std::size_t o = 0; o < world.operations.size(); ++o)
     if (rank.ids[o] > 0 && rank.ids[o] < rank.ids[operation] && rank.done[o] == 0 &&
@@ -28,7 +28,7 @@ bool may_begin(const World& world, const Rank& rank, std::size_t operation) {
   return true;
 }
 
-// When something live has moved, the longest ago first.
+// Returns the times of the live operations' last moves, the longest ago first.
 std::vector<TimePoint> times_of_live(const Rank& rank) {
   std::vector<TimePoint> times;
   for (const auto& standing : rank.scheduler.standings())
@@ -38,7 +38,7 @@ std::vector<TimePoint> times_of_live(const Rank& rank) {
   return times;
 }
 
-// What moves now has moved after all else, and so little later that nothing stalls for it, nor for many more moves.
+// Advances the rank's time past all moves, by so little that nothing stalls for it, nor for many more moves.
 void tick(Rank& rank) {
   const auto times = times_of_live(rank);
   if (times.empty() || times.back() < rank.now) return;
@@ -78,7 +78,7 @@ std::vector<Move> moves(const World& world, const Rank& rank, std::size_t number
     if (begun) moves.push_back({Kind::part, o});
   }
   if (!world.turns || rank.scheduler.held() == 0) return moves;
-  // With the last of those that have stalled already, or with each later one.
+  // A stall reaches to the last operation that has stalled already, or to a later one.
   const auto times = times_of_live(rank);
   for (std::size_t i = 0; i < times.size(); ++i)
     if (i + 1 == times.size() || !stalled(rank, times[i + 1])) moves.push_back({Kind::stall, i});

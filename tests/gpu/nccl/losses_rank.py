@@ -1,11 +1,10 @@
-"""One rank of tests/gpu/nccl/losses, on a host of tools/lab:
-all_reduces in a row, and on rank 0 the loss while they go on."""
+"""One rank of tests/gpu/nccl/losses, on a host of tools/lab. Repeats all_reduces; rank 0 also causes the loss
+meanwhile."""
 
 import argparse
 import datetime
 import json
 import os
-import random
 import sys
 import threading
 import time
@@ -19,14 +18,14 @@ from lab import state  # noqa: E402
 from two_hosts import environment  # noqa: E402
 
 ELEMENTS = 1 << 20  # int32
-# Seconds of all_reduces before the loss, and after it was undone: a rail may take 5 s to carry again.
+# Seconds of all_reduces before the loss, and after the loss was undone: a rail may take 5 s to carry again.
 BEFORE_S, AFTER_S = 2.0, 6.0
-GIVE_UP_S = 20.0  # torch's own timeout: longer than what any promise says
+GIVE_UP_S = 20.0  # torch's own timeout, longer than any promise
 RAIL = 1
 
 
 class Loss:
-    """What happens on rank 0, from a thread of its own: Python lets go of its lock while torch waits."""
+    """Causes the loss on rank 0, in a thread of its own. Python releases its lock while torch waits."""
 
     def __init__(self, kind, peer_pid):
         self.kind, self.peer_pid = kind, peer_pid
@@ -37,16 +36,16 @@ class Loss:
     def _run(self):
         try:
             self._happen()
-        except Exception as error:  # whatever it was, the ranks must come to an end
+        except Exception as error:  # after any error the ranks must still end
             self.failed = f"{type(error).__name__}: {error}"
 
     def _happen(self):
         time.sleep(BEFORE_S)
-        chance = random.Random(1)
         self.at = time.monotonic()
         if self.kind in losses.kLosses:
             loss = losses.kLosses[self.kind]
-            loss.happen(self.plan, RAIL, chance)
+            host = self.plan.hosts[loss.at or 0]
+            loss.happen(self.plan, host, host.nics[RAIL])
             time.sleep(loss.outage_s)
             if loss.returns:
                 losses.undo(self.plan, RAIL)
@@ -59,13 +58,13 @@ class Loss:
 
 
 def all_reduces(torch, dist, rank, over):
-    """Until rank 0 says that it is over, or an error.
-    Returns (when each ended, how many were wrong, the error or None)."""
+    """Repeats all_reduces until over() is true at rank 0, or until an error. Returns (when each ended, how many had
+    wrong data, the error or None)."""
     positions = torch.arange(ELEMENTS, dtype=torch.int32, device="cuda") % 1000
     ended, wrong = [], 0
     try:
         while True:
-            expected = positions + len(ended)  # what an earlier one left behind is wrong
+            expected = positions + len(ended)  # results of earlier all_reduces are wrong
             data = torch.cat([expected + rank, torch.tensor([over()], dtype=torch.int32, device="cuda")])
             dist.all_reduce(data, async_op=True).wait()
             same = torch.equal(data[:-1], 2 * expected + 1)
@@ -78,7 +77,8 @@ def all_reduces(torch, dist, rank, over):
 
 
 def exchanged(folder, rank, what, number, patience_s):
-    """The other rank's number, or None if it does not come: files in a folder, the hosts are one machine."""
+    """Returns the other rank's number; None: it did not come in time. Uses files in a folder, because the hosts are one
+    machine."""
     mine, theirs, give_up = folder / f"{what}.{rank}", folder / f"{what}.{1 - rank}", time.monotonic() + patience_s
     new = mine.with_name(mine.name + ".new")
     new.write_text(str(number))
@@ -91,12 +91,12 @@ def exchanged(folder, rank, what, number, patience_s):
 
 
 def pause_s(ended, at):
-    """The longest time in which none ended, of those that had its end after the loss."""
+    """Returns the longest time between the ends of two all_reduces, if the later one ended after the loss."""
     return max((later - earlier for earlier, later in zip(ended, ended[1:]) if later > at), default=0.0)
 
 
 def seen(loss, ended, error, over):
-    """Of rank 0, for JSON."""
+    """Returns rank 0's record for JSON."""
     text = " ".join(str(error).split()) if error else None
     if loss.failed or loss.at is None:
         return {"broken": f"the loss could not be made: {loss.failed}" if loss.failed
@@ -117,7 +117,7 @@ def main():
     parser.add_argument("--json", type=Path, required=True)
     args = parser.parse_args()
     rank = int(os.environ["RANK"])
-    # torch then waits on the host and asks NCCL for errors meanwhile.
+    # With TORCH_NCCL_BLOCKING_WAIT torch waits on the host, and polls NCCL for errors meanwhile.
     os.environ.update(environment(args.net, args.plugin, rank, args.folder, TORCH_NCCL_BLOCKING_WAIT="1"))
     import torch
     import torch.distributed as dist
@@ -136,7 +136,7 @@ def main():
     peers_wrong = exchanged(args.folder, rank, "wrong", wrong, 1.0 if error else GIVE_UP_S)
     if rank == 0:
         args.json.write_text(json.dumps({"wrong": [wrong, peers_wrong], **seen(loss, ended, error, over)}))
-    os._exit(0)  # what is left of NCCL may wait for the peer
+    os._exit(0)  # NCCL's own end may wait for the peer
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ def expected_sum(torch, base, world):
 
 
 class Collective:
-    """`run()` acts on what `prepare(round)` filled; `check()` says whether the result is right.
-    Integers: no rounding."""
+    """prepare() fills the tensors of a turn, run() does the operation, and check() returns whether the result is right.
+    The elements are integers, so nothing is rounded."""
 
     def __init__(self, torch, dist, rank, world, count):
         self.torch, self.dist, self.rank, self.world, self.count = torch, dist, rank, world, count
@@ -90,7 +90,8 @@ class SendRecv(Collective):
 
 
 def measure(torch, dist, collective, seconds):
-    """The median time of one call in µs, over as many as `seconds` hold: rank 0 says how many."""
+    """Returns the median time of one call in µs, over as many calls as fit into `seconds`. Rank 0 chooses the number.
+    Exits if a checked result is wrong."""
     for turn in range(CHECKS):
         collective.prepare(turn)
         collective.run()

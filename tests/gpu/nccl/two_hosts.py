@@ -1,5 +1,4 @@
-"""What makes NCCL take two ranks on one GPU for two hosts,
-so that everything between them goes through a net plugin."""
+"""Makes NCCL take two ranks on one GPU for two hosts, so that all data between them goes through a net plugin."""
 
 import datetime
 import json
@@ -13,18 +12,18 @@ NETS = {"railweave": "Railweave", "socket": "Socket"}
 
 
 def environment(net, plugin, rank, folder, **own):
-    """Variables for one of the ranks. NCCL logs to `folder`; ranks meet there. `own` comes last."""
+    """Returns the environment of a rank. NCCL logs to `folder`, and the ranks meet there. `own` overrides the rest."""
     return {
         **os.environ,
         "RANK": str(rank), "WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "0", "MEETING": str(folder / f"meeting-{net}"),
-        # Two hosts; both may have the one GPU.
+        # NCCL sees two hosts, which may both use the one GPU.
         "NCCL_HOSTID": f"railweave-test-{rank}", "NCCL_MULTI_RANK_GPU_ENABLE": "1",
         "NCCL_NET": NETS[net], "NCCL_NET_PLUGIN": str(plugin) if net == "railweave" else "none",
-        # No other way between them, and nothing that asks for the GPU to be the rank's own.
+        # No other transport between the ranks, and no feature that needs a GPU for each rank.
         "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MNNVL_ENABLE": "0",
         "NCCL_CUMEM_ENABLE": "0",
-        "NCCL_RAS_ENABLE": "0",  # its connections are none of the net's
-        # Kernels of both ranks have room; it is also the number of channels, so of windows in flight.
+        "NCCL_RAS_ENABLE": "0",  # its connections do not use the net plugin
+        # The kernels of both ranks fit on the GPU. Also the number of channels, so of windows in flight.
         "NCCL_MAX_CTAS": "2",
         "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,ENV",
         "NCCL_DEBUG_FILE": str(folder / f"{net}-{rank}.nccl.log"),
@@ -33,13 +32,13 @@ def environment(net, plugin, rank, folder, **own):
 
 
 def over_loopback(net, plugin, rank, folder, lanes):
-    """The same with lanes over loopback in place of rails."""
+    """Returns the environment of a rank with `lanes` lanes over loopback in place of rails."""
     return environment(net, plugin, rank, folder, NCCL_SOCKET_IFNAME="=lo",
                        **({"RAILWEAVE_LANES_PER_RAIL": str(lanes)} if net == "railweave" else {}))
 
 
 def nccl_said(net, folder):
-    """Everything that both ranks' NCCL logged."""
+    """Returns everything that NCCL logged at both ranks."""
     return "".join(path.read_text(errors="replace") for path in sorted(folder.glob(f"{net}-*.nccl.log")))
 
 
@@ -61,20 +60,28 @@ print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda,
 
 
 def found():
-    """What this Python's torch sees ("gpu": None without one), the date and the commit (`-dirty`: the tree differed).
+    """Returns what this Python's torch finds ("gpu": None without a GPU), the date and the commit (`-dirty`: the tree
+    differed).
 
-    Asked of another process: ranks cannot be forked from one that has looked at the GPU.
+    Asks in another process, because ranks cannot be forked from a process that has used the GPU.
     """
     done = subprocess.run([sys.executable, "-c", _FOUND], capture_output=True, text=True, check=False)
     seen = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"torch": None, "gpu": None}
-    commit = subprocess.run(["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=40", "--dirty",
-                             "--exclude=*"],
-                            capture_output=True, text=True, check=False).stdout.strip()
-    return {**seen, "python": platform.python_version(), "date": datetime.date.today().isoformat(), "railweave": commit}
+    return {**seen, "python": platform.python_version(), "date": datetime.date.today().isoformat(),
+            "railweave": _commit()}
+
+
+def _commit():
+    """Returns the commit of this tree; empty without git."""
+    try:
+        return subprocess.run(["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=40",
+                               "--dirty", "--exclude=*"], capture_output=True, text=True, check=False).stdout.strip()
+    except FileNotFoundError:
+        return ""
 
 
 def no_gpu(seen):
-    """Why found() will not do, or None."""
+    """Returns why the tests cannot run with `seen`, found()'s result; None: they can."""
     if seen["torch"] is None:
         return f"skipped: {sys.executable} has no torch"
     return None if seen["gpu"] else f"skipped: no GPU, or no NCCL, that {sys.executable}'s torch ({seen['torch']}) sees"

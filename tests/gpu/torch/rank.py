@@ -1,5 +1,5 @@
-"""What tests/gpu/torch/run starts: `operations` with ranks of its own, `order` and `fsdp2` as one rank of two.
-They answer in JSON."""
+"""The parts of tests/gpu/torch/run. `operations` starts ranks of its own; `order` and `fsdp2` are one rank of two. Each
+prints its answer as JSON."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ SLOW_CYCLES = 2_000_000
 
 
 def operations():
-    """The operations of tests/torch on the GPU. This process must not touch it: ranks are forked from it."""
+    """Runs the operations of tests/torch on the GPU. This process must not use the GPU, because it forks the ranks."""
     import ranks
     import test_operations
     import torch
@@ -48,7 +48,7 @@ def operations():
 
 
 def order(torch, dist, rank, world):
-    """Streams alone keep the order: kernels before and behind each operation, and only one look, at the end."""
+    """Streams alone keep kernels before and after each operation in order. The host synchronizes once, at the end."""
     total = world * (world - 1) // 2
     found, expected = [], []
     streams = [torch.cuda.current_stream(), torch.cuda.Stream(), torch.cuda.Stream()]
@@ -75,7 +75,7 @@ def order(torch, dist, rank, world):
 
 
 def fsdp2(torch, dist, rank, world):
-    """Losses of a small model, sharded, and the median time of a step."""
+    """Returns the losses of a small sharded model, and the median time of a step."""
     import training
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard

@@ -1,4 +1,4 @@
-// connect is polled with a handle that remembers; what it remembers is never trusted.
+// connect: NCCL polls it with a handle in which connect keeps a mark. The mark is never trusted.
 #include <cstring>
 
 #include "tests/nccl/entry/fixture.h"
@@ -11,7 +11,7 @@ class Connecting : public Entry {
   int new_connectors() const { return fake::counters().connectors - before_; }
 
  private:
-  const int before_ = fake::counters().connectors;  // an older version's leftovers live as long as the process
+  const int before_ = fake::counters().connectors;  // with older versions, objects live as long as the process
 };
 
 constexpr std::size_t kFixed = kHandleFixedBytes;
@@ -72,7 +72,7 @@ TEST_P(Connecting, a_guessed_mark_is_refused) {
   void* comm = nullptr;
   ASSERT_EQ(net->connect(context, 0, -1, handle.data(), &comm), abi::kSuccess);
   HandleBytes guessed = handle;
-  guessed[kFixed + 8] ^= 0x80;  // of the nonce
+  guessed[kFixed + 8] ^= 0x80;  // a bit of the nonce
   EXPECT_EQ(net->connect(context, 0, -1, guessed.data(), &comm), abi::kInvalidUsage);
   EXPECT_NE(connected(handle), nullptr) << "the true one goes on";
 }
@@ -109,7 +109,7 @@ TEST_P(Connecting, an_unknown_device_is_refused) {
   HandleBytes handle{};
   void* comm = nullptr;
   EXPECT_EQ(net->listen(context, 2, handle.data(), &comm), abi::kInternalError);
-  EXPECT_EQ(only_warning(), "NET/Railweave : listen: device 2 of 2");
+  EXPECT_EQ(only_warning(), "NET/Railweave : listen: device 2, there are 2");
   listen(handle);
   EXPECT_EQ(net->connect(context, -1, -1, handle.data(), &comm), abi::kInternalError);
 }

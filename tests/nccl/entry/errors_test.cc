@@ -1,4 +1,4 @@
-// Every error becomes one warning and the right ncclResult_t; nothing thrown gets out.
+// Every error becomes one warning and the right ncclResult_t, and no exception leaves the plugin.
 #include "tests/nccl/entry/fixture.h"
 
 namespace railweave::nccl_test {
@@ -56,7 +56,7 @@ TEST_P(Errors, a_streams_error_is_logged_once) {
   EXPECT_EQ(only_warning(), "NET/Railweave : the peer left");
 }
 
-// A call that was wrong by itself does not use up the warning for the stream's own end.
+// A wrong call does not use up the one warning about the stream's own error.
 TEST_P(Errors, misuse_does_not_silence_a_streams_error) {
   make_pair();
   char byte = 0;

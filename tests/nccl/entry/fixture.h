@@ -1,4 +1,4 @@
-// plugin/nccl alone, linked with the fake engine: each table, with a rank's worth of comms at hand.
+// plugin/nccl linked with the fake engine: the table of each version, with a context and a pair of comms.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class Entry : public testing::TestWithParam<int> {
     expect_success(net->listen(context, 0, handle.data(), &comm), "listen");
     return comm;
   }
-  // Polls until there is a comm.
+  // Polls connect until it returns a comm, at most 100 times.
   void* connected(HandleBytes& handle) {
     void* comm = nullptr;
     for (int polls = 0; !comm && polls < 100; ++polls)
@@ -58,7 +58,7 @@ class Entry : public testing::TestWithParam<int> {
   bool finalized = false;
 };
 
-// The one warning there must be, or a description of what there is.
+// Returns the only warning, or a description of the warnings if there is not exactly one.
 inline std::string only_warning() {
   const auto warnings = captured_warnings();
   return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings: " + warnings_text();

@@ -1,4 +1,4 @@
-// What a fork may have caught in the middle of is the parent's: the child begins afresh.
+// A fork in the middle of a call: the child begins afresh, with nothing of the parent's call.
 #include <sys/wait.h>
 #include <unistd.h>
 

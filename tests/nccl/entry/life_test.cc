@@ -1,11 +1,11 @@
-// Contexts, what they leave behind, and the engine they share.
+// Contexts: init, finalize, the objects that they leave behind, and the engine that they share.
 #include "tests/nccl/entry/fixture.h"
 
 namespace railweave::nccl_test {
 namespace {
 
 using Life = Entry;     // every version
-using Context = Entry;  // v11 on: with finalize
+using Context = Entry;  // version 11 and later, which have finalize
 using fake::Call;
 using fake::counters;
 

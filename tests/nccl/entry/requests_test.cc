@@ -1,4 +1,4 @@
-// Requests and memory.
+// Requests and registered memory: isend, irecv, test, regMr and deregMr.
 #include <deque>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Rows on a group that is right, and on one that is not.
+// Runs rows on a fake group, with right and wrong results, failures and timeouts.
 #include "collective/bench.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace railweave::perf::collective {
 namespace {
 
-// What rank 0 made of it; the others run beside.
+// Calls `body` on all ranks at once. Returns rank 0's result.
 template <class Result>
 Result on_each(FakeWorld& world, const std::function<Result(Group&)>& body) {
   std::vector<std::thread> others;
@@ -56,7 +56,7 @@ TEST(Bench, wrong_elements_are_counted_over_ranks_and_fail) {
     return found;
   });
   ASSERT_TRUE(measured.ok()) << measured.status().message();
-  EXPECT_EQ(*measured->wrong, 5);  // one before the clock, three under it, one that is checked
+  EXPECT_EQ(*measured->wrong, 5);  // the checked all-reduce is the fifth: one is untimed, three are timed
   EXPECT_EQ(failures, 1);
 }
 

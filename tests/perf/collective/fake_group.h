@@ -1,4 +1,5 @@
-// Groups of threads of this process, without engines: enough of the operations to run a table, and to spoil one.
+// A fake group without an engine, whose ranks are threads of this process. The group has the operations that a table
+// needs, and can spoil results.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +12,7 @@
 
 namespace railweave::perf::collective {
 
-// What the ranks share. Calls return once all ranks have made them.
+// The state that the ranks share. Calls return once all ranks have made them.
 class FakeWorld {
  public:
   struct Part {
@@ -20,12 +21,12 @@ class FakeWorld {
   };
   explicit FakeWorld(int size) : parts_(std::size_t(size)) {}
   int size() const { return int(parts_.size()); }
-  // The last rank to come does `act` for all.
+  // Waits for all ranks. The last one calls `act` with the parts of all.
   void meet(int rank, Part part, const std::function<void(const std::vector<Part>&)>& act);
 
-  bool spoils = false;  // all-reduce: rank 1 gets one wrong element more each time
+  bool spoils = false;  // each all-reduce gives rank 1 one more wrong element
   int spoilt = 0;
-  collectives::WorkPtr instead;  // what all_reduce returns; null: that it is done
+  collectives::WorkPtr instead;  // returned by all_reduce; null: a Work that is done
 
  private:
   std::mutex mutex_;
@@ -36,10 +37,10 @@ class FakeWorld {
 };
 
 collectives::WorkPtr work_over(Status status);
-// Not over, whatever is waited; abort() ends it.
+// A Work that is never over until abort() ends it.
 collectives::WorkPtr work_stuck();
 
-// all_gather, all_reduce (sums of float32) and barrier; the others are refused.
+// Has all_gather, all_reduce (sums of float32) and barrier. Refuses other operations.
 std::unique_ptr<collectives::Group> fake_group(FakeWorld& world, int rank);
 
 }  // namespace railweave::perf::collective

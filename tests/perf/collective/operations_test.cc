@@ -1,4 +1,4 @@
-// Counts, places and formulas of each operation, against the reference's.
+// The counts, offsets and bandwidth formulas of each operation, against those of nccl-tests.
 #include <gtest/gtest.h>
 
 #include "collective/operation.h"

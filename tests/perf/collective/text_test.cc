@@ -1,4 +1,4 @@
-// How sizes are read, and figures and rows written.
+// Parses sizes, and writes figures, rows, headers and footers of the table.
 #include <gtest/gtest.h>
 
 #include "collective/byte_count.h"

@@ -1,4 +1,4 @@
-// The data check's own arithmetic, against another way of computing it.
+// The arithmetic of the data check, compared with a plainer computation.
 #include "collective/tile.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(Tile, moved_bytes_are_right_at_any_phase) {
   }
 }
 
-// One element, reduced over ranks in float64 or 64-bit integers by the plainest means.
+// Reduces one element of all ranks in float64, by the plainest means.
 double reduced_float(const Contents& what, const std::vector<double>& values) {
   double result = values[0] * (what.reduction == Reduction::premul_sum ? kPremulFactor : 1);
   for (std::size_t r = 1; r < values.size(); ++r) {

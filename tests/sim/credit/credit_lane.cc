@@ -9,11 +9,11 @@ using namespace std::chrono_literals;
 using protocol::Credit;
 
 constexpr std::uint64_t kPacket = 8 * KiB, kSegmentLeast = 4 * KiB, kSegmentMost = 128 * KiB;
-constexpr std::uint64_t kOwnBound = 256 * KiB;  // about that of the striper
-constexpr std::uint64_t kFirstEdge = 64 * KiB;  // that Linux advertises
+constexpr std::uint64_t kOwnBound = 256 * KiB;  // bytes under way; about the striper's bound
+constexpr std::uint64_t kFirstEdge = 64 * KiB;  // the first TCP window that Linux advertises
 constexpr std::uint64_t kHeader = 64;
-constexpr Nanos kSendLook = 20ms;        // a sender that may send nothing looks again
-constexpr Nanos kStatementAgain = 20ms;  // one that was lost is said again
+constexpr Nanos kSendLook = 20ms;        // until a sender without room tries again
+constexpr Nanos kStatementAgain = 20ms;  // until a lost statement is sent again
 constexpr Nanos kLateMost = 30ms;
 
 }  // namespace
@@ -53,8 +53,7 @@ void CreditLane::handle(const Event& event) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------ the
-// sender
+// ---------------------------------------------------------------------------------------------------------- the sender
 
 void CreditLane::post(std::uint64_t bytes) {
   if (!wants()) alive_at_ = world_.now_;
@@ -86,7 +85,7 @@ void CreditLane::send_later(TimePoint at) {
   if (!std::exchange(send_pending_, true)) world_.after({.kind = Event::Kind::send, .at = at, .lane = this});
 }
 
-// The kernel sends what its peer's window lets it send.
+// The sender's kernel sends as far as the receiver's TCP window allows.
 void CreditLane::transmit() {
   while (on_wire_ < std::min(taken_, edge_)) {
     const std::uint64_t bytes = std::min(kPacket, std::min(taken_, edge_) - on_wire_);
@@ -101,8 +100,7 @@ void CreditLane::transmit() {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------ the
-// receiver
+// -------------------------------------------------------------------------------------------------------- the receiver
 
 void CreditLane::arrive(const Event& packet) {
   longest_gap_ = std::max(longest_gap_, world_.now_ - alive_at_);
@@ -137,7 +135,7 @@ void CreditLane::poll() {
   if (poll_at_ != TimePoint::max()) world_.after({.kind = Event::Kind::poll, .at = poll_at_, .lane = this});
 }
 
-// As wire::Lane's. True: no more than that is under way.
+// As wire::Lane::bound_arrivals().
 bool CreditLane::bound_arrivals(std::uint64_t window_bytes) {
   const bool bounds = world_.options_.kernel_holds;
   const std::uint64_t edge = arrivals_.position + (bounds ? std::min(window_bytes, kOwnBound) : kOwnBound);
@@ -148,7 +146,7 @@ bool CreditLane::bound_arrivals(std::uint64_t window_bytes) {
   return bounds && advertised_ <= edge + KiB;
 }
 
-// One that is lost is said again as it was: a newer one may be there before.
+// Sends a statement. A lost one is sent again unchanged, so a newer one may arrive before.
 void CreditLane::say(const protocol::Credit& credit) {
   Event statement{.kind = Event::Kind::apply,
                   .at = world_.now_ + world_.options_.one_way,

@@ -1,4 +1,4 @@
-// A lane of a CreditWorld: the sender's process and kernel at one host, the receiver's at the other one.
+// CreditLane: a lane of a CreditWorld, with the sender's process and kernel at one host and the receiver's at another.
 #pragma once
 
 #include <optional>
@@ -47,19 +47,19 @@ class CreditLane {
   // The sender.
   protocol::CreditWindow window_;
   std::uint64_t waiting_ = 0, taken_ = 0, on_wire_ = 0, acknowledged_ = 0;
-  std::uint64_t edge_;  // that the receiver's kernel advertised, as the sender's kernel knows it
+  std::uint64_t edge_;  // end of the receiver's TCP window, as acknowledged to the sender's kernel
   bool send_pending_ = false;
   // The receiver.
   std::optional<engine::LaneShare> share_;
   engine::AnnouncedCredit announced_;
   engine::LaneShare::Arrivals arrivals_;
   std::uint64_t arrived_ = 0, edition_ = 0;
-  std::uint64_t advertised_;  // its kernel takes back nothing
+  std::uint64_t advertised_;  // end of the receiver's TCP window, which never shrinks
   std::uint32_t last_waiting_kib_ = 0;
   bool read_pending_ = false;
   TimePoint receiver_paused_until_{};
   TimePoint poll_at_ = TimePoint::max();
-  // Measured.
+  // Measurements.
   std::uint64_t forgotten_ = 0;
   TimePoint alive_at_{};
   Nanos longest_gap_{0};

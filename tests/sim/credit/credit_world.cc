@@ -27,7 +27,7 @@ CreditLane& CreditWorld::connect(int from, int to) {
 
 void CreditWorld::post(CreditLane& lane, std::uint64_t bytes) { lane.post(bytes); }
 
-// Events that name the lane may be there yet.
+// The object stays: events may still refer to it.
 void CreditWorld::disconnect(CreditLane& lane) {
   lane.open_ = false;
   lane.waiting_ = 0;

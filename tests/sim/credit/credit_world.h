@@ -1,7 +1,7 @@
-// Hosts that send to each other through a switch, in virtual time, as far as credit windows reach
-// (docs/internals/credit_windows.md): the sender's CreditWindow and the receiver's LaneShare and AnnouncedCredit are
-// the shipped ones; links, kernels, processes and clocks are made up here. Each pair of hosts has one lane, each host
-// one rail with an account. Statements may be late, lost or twice there; processes may stand still; clocks run apart.
+// CreditWorld: hosts that send to each other through a switch in virtual time, as far as credit windows reach
+// (docs/internals/credit_windows.md). The sender's CreditWindow and the receiver's LaneShare and AnnouncedCredit are
+// the shipped ones; links, kernels, processes and clocks are simulated. Each host has one rail with an account.
+// Statements may be late, lost or doubled; processes may stand still; clocks differ in speed.
 #pragma once
 
 #include <deque>
@@ -22,10 +22,10 @@ struct CreditOptions {
   Rate rate = Rate::from_megabits(1000);  // of each link
   Nanos one_way = std::chrono::microseconds(25);
   bool kernel_holds = true;                             // the wire bounds what arrives (Lane::bound_arrivals)
-  double late = 0, lost = 0, twice = 0;                 // of statements, a part
-  Nanos wakes_in_most = std::chrono::microseconds(60);  // of a process that waited for something
-  int pausing = 0;                                      // hosts from 0 on whose processes stand still at times
-  double clocks_apart = 0;                              // clocks run up to so much faster or slower
+  double late = 0, lost = 0, twice = 0;                 // shares of the statements, 0 to 1
+  Nanos wakes_in_most = std::chrono::microseconds(60);  // longest delay until a process that waits runs
+  int pausing = 0;                                      // the first so many hosts stand still at times
+  double clocks_apart = 0;                              // share by which clocks are faster or slower, at most
   unsigned seed = 1;
 };
 
@@ -36,9 +36,9 @@ class CreditWorld {
   explicit CreditWorld(const CreditOptions& options);
   ~CreditWorld();
 
-  // A new lane, whose sender has nothing to send yet.
+  // Returns a new lane, whose sender has nothing to send yet.
   CreditLane& connect(int from, int to);
-  // The lane's sender has so much more to send.
+  // Gives the lane's sender so many more bytes to send.
   void post(CreditLane& lane, std::uint64_t bytes);
   // The lane ends, with all that it has under way.
   void disconnect(CreditLane& lane);
@@ -47,7 +47,7 @@ class CreditWorld {
   // The host's processes stand still for `time` from now on.
   void pause(int host, Nanos time);
   void run(Nanos time);
-  // What was measured so far.
+  // Forgets what was measured so far.
   void forget();
 
   TimePoint now() const { return now_; }
@@ -75,11 +75,11 @@ class CreditWorld {
   };
 
   Host& host(int number) { return hosts_[std::size_t(number)]; }
-  // A time by the host's clock, and back; the latter rounded up, so that what is due by that clock is due.
+  // Convert a time to the host's clock, and back. global() rounds up, so that what is due by that clock is due.
   TimePoint local(int host_number, TimePoint t) const;
   TimePoint global(int host_number, TimePoint local_time) const;
   bool stands_still(int host_number) const { return now_ < hosts_[std::size_t(host_number)].paused_until; }
-  // When a process of the host runs that has something to do from now on.
+  // Returns when a process of the host runs that has something to do from now on.
   TimePoint runs_at(int host_number);
   bool chance(double part) { return part > 0 && std::uniform_real_distribution<>(0, 1)(random_) < part; }
   void after(Event event);

@@ -1,5 +1,5 @@
-// Many hosts share their NICs by credit windows (docs/internals/credit_windows.md): nobody starves, queues are bounded,
-// and all that was posted arrives.
+// Many hosts share their NICs by credit windows (docs/internals/credit_windows.md): no lane starves, queues are
+// bounded, and all that was posted arrives.
 #include "tests/sim/credit/credit_world.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ constexpr std::uint64_t kForEver = 1ULL << 40;
 constexpr Rate kGigabit = Rate::from_megabits(1000), kTenGigabit = Rate::from_megabits(10'000),
                kTwentyFiveGigabit = Rate::from_megabits(25'000);
 
-// What senders to one host may have under way: their windows, or what their turns bring, with half of that for turns
-// that end while their rest is under way.
+// Bytes that the senders to one host may have under way: their windows, or their turns and half as much again, for
+// turns that end while their last bytes are under way.
 std::uint64_t queue_bound(Rate rate, int senders) {
   const double target = rate.bytes_in(450us);
   const double windows = std::max(target, double(senders) * double(engine::kShareLeast));
@@ -64,7 +64,7 @@ struct Incast {
 
 class AllToOne : public testing::TestWithParam<Incast> {
  protected:
-  // All begin at once; what is measured begins when they share.
+  // All senders begin at once. Measuring begins when they share the rail.
   AllToOne() {
     for (int sender = 1; sender <= GetParam().senders; ++sender) world_.post(world_.connect(sender, 0), kForEver);
     world_.run(100ms);
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
         Incast{"of_255_by_10_gigabit", 255, kTenGigabit}, Incast{"of_255_by_25_gigabit", 255, kTwentyFiveGigabit}),
     [](const auto& param) { return std::string(param.param.name); });
 
-// Half of the receivers' processes stand still, and come back with fewer turns than the others have had.
+// Half of the receiving processes stand still, and come back with fewer turns than the others have had.
 TEST(Receivers, that_come_back_keep_nobody_waiting) {
   constexpr int kSenders = 80;
   CreditWorld world({.hosts = kSenders + 1, .rate = kGigabit});
@@ -125,7 +125,7 @@ TEST(Receivers, that_come_back_keep_nobody_waiting) {
   }
 }
 
-// All processes stand still at once, longer than a lease: each of them then finds that all others' leases are over.
+// All processes stand still at once, for longer than a lease. Each of them then finds the leases of all others expired.
 TEST_P(AllToOne, after_all_stood_still_at_once_all_have_their_share) {
   const auto [name, senders, rate, holds, wakes] = GetParam();
   for (int time = 0; time < 3; ++time) {
@@ -138,7 +138,7 @@ TEST_P(AllToOne, after_all_stood_still_at_once_all_have_their_share) {
   }
 }
 
-// All senders stop at once, and each lane's last segment said that more waits.
+// All senders stop at once, though each lane's last segment announced more.
 TEST(Senders, that_fall_silent_have_no_demand_for_long) {
   constexpr int kSenders = 80;
   CreditWorld world({.hosts = kSenders + 1, .rate = kGigabit});
@@ -155,7 +155,7 @@ TEST(AllToAll, of_256_hosts_all_have_their_share) {
   for (int from = 0; from < kHosts; ++from)
     for (int to = 0; to < kHosts; ++to)
       if (from != to) world.post(world.connect(from, to), kForEver);
-  world.run(14ms);  // what lanes that were alone for a moment have under way arrives first
+  world.run(14ms);  // until the larger windows of lanes that were alone for a moment are used up
   world.forget();
   world.run(8ms);
   for (int host = 0; host < kHosts; ++host) {
@@ -166,7 +166,7 @@ TEST(AllToAll, of_256_hosts_all_have_their_share) {
   EXPECT_LT(longest_gap(world), 10ms);
 }
 
-// Senders come and go, and post at times; some processes stand still for up to 30 ms at a time.
+// Lanes come and go, and senders post at times; some processes stand still for up to 30 ms at a time.
 struct Trouble {
   const char* name;
   CreditOptions options;
@@ -177,7 +177,7 @@ class ComeAndGo : public testing::TestWithParam<Trouble> {
  protected:
   int hosts() const { return GetParam().options.hosts; }
   int any(int below) { return std::uniform_int_distribution<>(0, below - 1)(world_.random()); }
-  // Not by hosts whose processes stand still, and not to them.
+  // Connects any host to one of few receivers, whose processes never stand still.
   void connect() {
     const int from = any(hosts()),
               to = GetParam().options.pausing + any(GetParam().options.pausing > 0 ? 4 : hosts() / 8);
@@ -208,7 +208,7 @@ TEST_P(ComeAndGo, all_that_was_posted_arrives) {
     some_come_some_go_and_some_post();
     world_.run(10ms);
   }
-  // All of it at the slowest: each receiver's share one after the other.
+  // The rest takes 20 s at most.
   for (int wait = 0; wait < 400 && left() > 0; ++wait) world_.run(50ms);
   EXPECT_EQ(left(), 0u);
 }

@@ -1,5 +1,5 @@
-// One direction of a link: bytes leave first in, first out at the link's rate. The queue has no end; what it held at
-// most is kept.
+// Port: one direction of a link. Bytes leave in order, at the link's rate. The queue has no bound; its greatest length
+// is kept.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ class Port {
  public:
   explicit Port(Rate rate) : rate_(rate) {}
 
-  // When the last of these bytes has left.
+  // Returns when the last of these bytes has left.
   TimePoint push(TimePoint now, std::uint64_t bytes) {
     free_at_ = std::max(free_at_, now) + rate_.time_for(double(bytes));
     most_queued_ = std::max(most_queued_, std::uint64_t(rate_.bytes_in(free_at_ - now)));
     bytes_ += bytes;
     return free_at_;
   }
-  // What follows was since forget().
+  // Both since forget().
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t most_queued_bytes() const { return most_queued_; }
   void forget() { bytes_ = most_queued_ = 0; }

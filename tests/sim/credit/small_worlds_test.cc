@@ -1,5 +1,5 @@
-// Every order of events in worlds so small that all orders can be tried: three lanes among a crowd that takes turns,
-// and statements that come in any order.
+// Credit windows in worlds so small that every order of events can be tried: three lanes beside 40 others that take
+// turns, and statements that arrive in any order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,9 +19,9 @@ using SmallCredit = LaneShare::Credit;
 constexpr int kSmallLanes = 3, kSmallCrowd = 40, kSmallBusy = 30, kSmallDepth = 5;
 constexpr Rate kSmallRate = Rate::from_megabits(1000);
 
-// A rail that three real lanes share with a crowd of places that the test writes: of the crowd as many have turns as
-// may, and rotate. Each lane's sender has more to send always, and all that a lane may send arrives when the world says
-// so.
+// A rail that three real lanes share with a crowd: 40 places of other lanes, which the test writes. As many of the
+// crowd as may have turns have them, in rotation. Each lane's sender always has more to send. All that a lane may send
+// arrives by arrive().
 class SmallWorld {
  public:
   SmallWorld() {
@@ -38,7 +38,7 @@ class SmallWorld {
     if (what < 3 * kSmallLanes) return begin_anew(lane);
     pass(what == 3 * kSmallLanes ? Nanos(1ms) : Nanos(6ms));
   }
-  // All processes run: each lane looks each millisecond, and what it may send arrives.
+  // All processes run: each millisecond, what each lane may send arrives, and the lane polls.
   void run_fairly(int ms) {
     for (; ms > 0; --ms) {
       pass(1ms);
@@ -71,7 +71,7 @@ class SmallWorld {
     now_ += time;
     move_crowd();
   }
-  // 30 places of the crowd have turns, and the turns go round. Two turns are left for three lanes.
+  // 30 places of the crowd have turns, in rotation. Two turns are left for the three lanes.
   void move_crowd() {
     ++moves_;
     for (int i = 0; i < kSmallCrowd; ++i) {
@@ -92,7 +92,7 @@ class SmallWorld {
 
 class AllOrders : public testing::Test {
  protected:
-  // Each sequence of kSmallDepth acts.
+  // Calls `judge` with a world after each sequence of kSmallDepth acts.
   template <typename Judge>
   void try_all(Judge judge) {
     std::array<int, kSmallDepth> acts{};
@@ -123,7 +123,7 @@ TEST_F(AllOrders, lanes_share_only_free_turns_and_all_get_one_within_a_lease) {
   });
 }
 
-// Editions 1 to 6, each once or twice, in every order.
+// Editions 1 to 6 in every order, and one of them again at the end.
 TEST(AllStatements, the_last_edition_stands_in_whatever_order_they_come) {
   std::array<std::uint64_t, 6> editions{};
   std::iota(editions.begin(), editions.end(), std::uint64_t{1});
@@ -141,8 +141,8 @@ TEST(AllStatements, the_last_edition_stands_in_whatever_order_they_come) {
   } while (std::ranges::next_permutation(editions).found);
 }
 
-// Windows and limits at the edges of what can be said, in every order of three: never more than said, and never nothing
-// for longer than a second.
+// Extreme windows and limits, in all combinations of three values: the sender never sends more than they allow, and
+// always sends something within a second.
 TEST(AllStatements, a_sender_sends_within_a_second_and_never_beyond_its_bounds) {
   constexpr std::array<std::uint64_t, 7> kEdges{0, 1, 191, 192, 1ULL << 63, ~0ULL - 1, ~0ULL};
   TimePoint now{1h};

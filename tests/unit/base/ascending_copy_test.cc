@@ -35,9 +35,9 @@ TEST(AscendingCopy, copies_exactly_at_every_alignment_and_length) {
   }
 }
 
-// A reader that goes backwards through memory being written: once it has seen round r at some word it must see at least
-// round r in every word before it. With memcpy (wide or backward stores) this fails. Only passes that met two rounds
-// ran beside a copy; the reader goes on until there were many.
+// Reads memory backward while a thread writes it. A reader that saw round r in a word must see at least round r in
+// every word before. With memcpy (wide or backward stores) this fails. Only passes that saw two rounds ran during a
+// copy: the reader goes on until there are kPasses of them, for 5 s at most.
 void read_while_written(std::size_t from_at) {
   constexpr std::size_t kWords = 64;
   constexpr int kPasses = 50'000;
@@ -68,7 +68,8 @@ void read_while_written(std::size_t from_at) {
   EXPECT_EQ(backward, 0u);
 }
 
-// A copy that runs into forbidden memory has stored all before it: whatever it had stored later would be missing there.
+// A copy that faults at inaccessible memory has stored every byte before. With another order of stores, bytes would be
+// missing there.
 TEST(AscendingCopy, a_store_that_faults_finds_all_earlier_ones_done) {
   const std::size_t page = std::size_t(::sysconf(_SC_PAGESIZE));
   void* const mapped = ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

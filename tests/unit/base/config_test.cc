@@ -80,14 +80,15 @@ TEST(Config, every_variable_is_read) {
   EXPECT_EQ(config.key_file, "/etc/railweave.key");
   EXPECT_TRUE(config.encrypt);
   EXPECT_EQ(config.stats_dir, "/run/railweave");
-  EXPECT_EQ(config.overrides(),
-            (std::vector<std::string>{
-                "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "NCCL_NET_OPTIONAL_RECV_COMPLETION=0",
-                "RAILWEAVE_RAILS=eth1,eth0", "RAILWEAVE_DEVICES=rails", "RAILWEAVE_PORTS=20000-20099",
-                "RAILWEAVE_LANES_PER_RAIL=16", "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB",
-                "RAILWEAVE_TCP_CONGESTION=cubic", "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5",
-                "RAILWEAVE_PEER_TIMEOUT=3.5", "RAILWEAVE_STALL_TIMEOUT=0", "RAILWEAVE_SHM=on",
-                "RAILWEAVE_KEY_FILE=/etc/railweave.key", "RAILWEAVE_ENCRYPT=1", "RAILWEAVE_STATS_DIR=/run/railweave"}));
+  EXPECT_EQ(
+      config.overrides(),
+      (std::vector<std::string>{
+          "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "NCCL_NET_OPTIONAL_RECV_COMPLETION=0",
+          "RAILWEAVE_RAILS=eth1,eth0", "RAILWEAVE_DEVICES=rails", "RAILWEAVE_PORTS=20000-20099",
+          "RAILWEAVE_LANES_PER_RAIL=16", "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB",
+          "RAILWEAVE_TCP_CONGESTION=cubic", "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5",
+          "RAILWEAVE_PEER_TIMEOUT=3.5", "RAILWEAVE_STALL_TIMEOUT=0", "RAILWEAVE_SHM=on",
+          "RAILWEAVE_KEY_FILE=/etc/railweave.key", "RAILWEAVE_ENCRYPT=on", "RAILWEAVE_STATS_DIR=/run/railweave"}));
 }
 
 TEST(Config, an_empty_stats_directory_is_an_override) {
@@ -218,7 +219,7 @@ TEST(ConfigSetting, values_read_back_as_they_are_written) {
   }
 }
 
-// A section as a library would have it.
+// A configuration section like that of a library.
 struct Speeds {
   int speed = 3;
   std::string name = "slow";
@@ -245,10 +246,11 @@ constexpr Setting kSpeedSettings[] = {
 };
 constexpr ConfigSection kSpeedSection{.title = "Speeds", .about = "Read by this test.", .settings = kSpeedSettings};
 
-// Run in one process with the other tests, which must not know this section: it is registered here only, in a child.
+// Runs in a child process, because the other tests must not have this section. Exits with 0, or with the number of the
+// failed check.
 void use_a_section_of_its_own() {
   const Environment set = {{"RAILWEAVE_TEST_SPEED", "7"}};
-  if (Config::parse(set).ok()) std::_Exit(1);  // nobody registered it yet
+  if (Config::parse(set).ok()) std::_Exit(1);  // not registered yet
   register_config_section(kSpeedSection);
   register_config_section(kSpeedSection);
   const Result<Config> config = Config::parse(set);

@@ -5,7 +5,7 @@
 namespace railweave {
 namespace {
 
-// Brings `pieces` of 64 KiB as it is wanted; how many of them were fetched.
+// Copies `pieces` pieces of 64 KiB, each in the way that `choice` wants. Returns how many were fetched.
 int run(CopyChoice& choice, int pieces, double inline_ns_per_byte, double fetch_ns_per_byte) {
   int fetched = 0;
   for (int i = 0; i < pieces; ++i) {
@@ -16,7 +16,7 @@ int run(CopyChoice& choice, int pieces, double inline_ns_per_byte, double fetch_
   return fetched;
 }
 
-// The other way is tried at the begin of the 62 MiB, and after 4, 8, 16 and 32 MiB more.
+// The dearer way is tried once at the beginning, and again after 4, 8, 16 and 32 MiB more of the 62 MiB.
 TEST(CopyChoice, wants_fetch__is_the_cheaper_way_after_each_was_tried_once) {
   CopyChoice slow_copies, slow_fetch;
   EXPECT_EQ(run(slow_copies, 1000, 0.5, 0.15), 995);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two threads that want one core: each waits while the other has it.
+// Two threads share one core: each waits while the other runs.
 TEST(CoreWait, grows_while_another_thread_has_the_core) {
   cpu_set_t one;
   CPU_ZERO(&one);

@@ -50,7 +50,7 @@ TEST(Crc32c, instruction_and_table_agree_at_every_length_and_alignment) {
   EXPECT_EQ(crc32c_of_line(line), crc32c_by_table(std::span(bytes).first(sizeof line)));
 }
 
-// Around the sizes at which long ones are taken apart, from a seed.
+// Lengths near the sizes at which crc32c() splits long inputs, with a random seed.
 TEST(Crc32c, instruction_and_table_agree_on_long_inputs) {
   std::mt19937 random(2);
   std::vector<std::byte> bytes(300'000);

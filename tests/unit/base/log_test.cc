@@ -64,7 +64,7 @@ TEST_F(LogTest, no_line_ends_in_a_newline) {
   EXPECT_EQ(lines[1].text, "b");
 }
 
-// Names and reasons come from the network: they must not look like other lines, nor speak to a terminal.
+// Names and reasons arrive from the network: they must not imitate log lines or control a terminal.
 TEST_F(LogTest, control_bytes_become_question_marks) {
   RW_WARN(net, "peer {} €", std::string("evil\nNCCL WARN all is lost\r\x1b[31m\t\x7f\0.", 36));
   EXPECT_EQ(lines[0].text, "peer evil?NCCL WARN all is lost??[31m???. €");

@@ -118,7 +118,7 @@ TEST(MetricsRegistry, a_registration_moves) {
   EXPECT_TRUE(scrape(registry).empty());
 }
 
-// A lane as the engine will have them: its metrics, then their registration.
+// A lane like the engine's: the registration comes after its metrics, and so ends before them.
 struct alignas(kCacheLineBytes) CountedLane {
   CountedLane(MetricsRegistry& registry, const std::string& rail)
       : shown(registry.add({{"rail", rail}}, {{kBytesSent, sent}})) {}

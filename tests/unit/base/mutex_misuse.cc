@@ -1,4 +1,5 @@
-// Code that clang must refuse: CMakeLists.txt compiles one MISUSE at a time and reads clang's error. 0: all is well.
+// Code that clang must reject: CMakeLists.txt compiles one MISUSE at a time and compares clang's error. MISUSE 0 is
+// correct.
 #include <utility>
 
 #include "base/mutex.h"

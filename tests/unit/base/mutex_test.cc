@@ -106,7 +106,7 @@ TEST(ConditionVariable, wait_for__returns_early_once_the_condition_holds) {
   const MutexLock lock(shared.mutex);
   const auto written = [&]() RW_REQUIRES(shared.mutex) { return shared.value == 1; };
   EXPECT_TRUE(shared.changed.wait_for(shared.mutex, kEnough, written));
-  EXPECT_TRUE(shared.changed.wait_for(shared.mutex, Nanos(0), written));  // as it holds already
+  EXPECT_TRUE(shared.changed.wait_for(shared.mutex, Nanos(0), written));  // the condition holds already
   writer.join();
 }
 

@@ -35,7 +35,7 @@ std::string own_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-// Whether /etc/hosts maps the name of this host to loopback or not.
+// The result is the same whether /etc/hosts maps the host's name to loopback or not.
 TEST(NamedSocket, listen_at__own_name_is_every_address_of_both_families) {
   std::uint16_t port = 0, other = 0;
   const auto listener = listen_at(own_name(), 0, port);
@@ -96,7 +96,8 @@ TEST(NamedSocket, connect_to__gives_up_in_time_and_says_where_and_why) {
     EXPECT_NE(said.find(word), std::string::npos) << said;
 }
 
-// A port that the kernel would give to the very socket that dials it: sooner or later the two are one.
+// The kernel may give the dialled port to the dialling socket itself, which then connects to itself. connect_to() must
+// not return such a connection.
 TEST(NamedSocket, connect_to__is_not_content_with_itself) {
   std::uint16_t port = 0;
   { ASSERT_TRUE(listen_at("127.0.0.1", 0, port).ok()); }

@@ -12,7 +12,7 @@ namespace railweave {
 namespace {
 
 struct Item {
-  ReadyNode node;  // first, so that an Item is found by its node
+  ReadyNode node;  // first member, so that item_of() can cast a node to its Item
   std::atomic<std::uint64_t> posted{0};
   std::uint64_t plain = 0;  // written by one producer before add(), read by the consumer after release()
   std::uint64_t seen = 0;
@@ -50,7 +50,8 @@ TEST(ReadySet, release__an_element_may_be_added_again_during_the_walk) {
   EXPECT_EQ(set.take_all(), &a.node);
 }
 
-// Producers add work to shared items; a consumer that only looks at what the set hands out must see all of it.
+// Producers add work to shared items. A consumer that reads only the items that the set hands out must see all the
+// work.
 TEST(ReadySet, many_producers_lose_nothing) {
   constexpr int kProducers = 3;
   constexpr std::uint64_t kPosts = 20'000;
@@ -86,7 +87,7 @@ TEST(ReadySet, many_producers_lose_nothing) {
   EXPECT_EQ(seen, kProducers * kPosts);
 }
 
-// The consumer may read plain memory that the producer wrote before add(), whatever add() answered (checked by tsan).
+// The consumer may read plain memory that the producer wrote before add(), whatever add() returned (tsan checks this).
 TEST(ReadySet, what_was_written_before_add_is_seen_after_release) {
   constexpr std::uint64_t kRounds = 20'000;
   ReadySet set;
@@ -109,7 +110,7 @@ TEST(ReadySet, what_was_written_before_add_is_seen_after_release) {
   producer.join();
 }
 
-// The claim of the header's comment: whoever fails to get the claim may leave, nothing is lost.
+// ready_set.h promises: a thread that does not get the claim may leave, for the claim's holder handles the added node.
 TEST(ReadySet, a_handover_of_the_claim_loses_nothing) {
   constexpr int kThreads = 3;
   constexpr std::uint64_t kPosts = 20'000;

@@ -8,7 +8,7 @@
 namespace railweave {
 namespace {
 
-// The kernel's own answer would be SIGXFSZ, which ends the process.
+// Without a check, the kernel would send SIGXFSZ, which ends the process.
 TEST(SealedMemory, make_sealed_memory__beyond_the_file_size_limit_is_an_error) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -1,5 +1,6 @@
 #include "discovery/address_choice.h"
 
+#include "base/address_text.h"
 #include "expect_rails.h"
 
 namespace railweave::discovery {
@@ -14,7 +15,8 @@ class Addresses : public testing::Test {
     const Survey survey = survey_rails(config, host_);
     if (survey.found.taken.empty()) return "none: " + survey.found.considered[0].reason;
     std::string text;
-    for (const Address& address : survey.found.taken[0].addresses) text += (text.empty() ? "" : " ") + to_text(address);
+    for (const Address& address : survey.found.taken[0].addresses)
+      text += (text.empty() ? "" : " ") + to_string(without_scope(address));
     return text;
   }
   FakeHost host_;
@@ -59,8 +61,7 @@ TEST_F(Addresses, link_local_ones_only_when_there_is_nothing_else) {
   EXPECT_EQ("only link-local addresses, and there is better: tun0", reason(host_, "eth0"));
 }
 
-// Rails on one switch are told apart by it: for IPv6 no host answers by another interface than the one that has the
-// address.
+// An IPv6 link-local address distinguishes rails on one switch: only the interface that has the address answers for it.
 TEST_F(Addresses, an_ipv6_link_local_one_comes_last_without_other_ipv6) {
   host_.address("eth0", "fe80::1/64");
   host_.address("eth0", "fe80::2/64");

@@ -1,4 +1,4 @@
-// Shorthands for asking what discovery made of a host.
+// Short calls for tests of discovery: the rails of a host, and why an interface is or is not a rail.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace railweave::discovery {
 
-// "eth0 eth1", or "error: ..." .
+// Returns "eth0 eth1", or "error: ...".
 inline std::string rails_of(const HostView& host, const Config& config = {}) {
   const Result<Discovered> found = discover_rails(config, host);
   if (!found.ok()) {

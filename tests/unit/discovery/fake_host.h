@@ -1,5 +1,5 @@
-// A made-up host: links and addresses in memory, sysfs as a real tree of files and links in a temporary directory, time
-// that passes only while somebody sleeps.
+// A fake host: links and addresses are in memory, sysfs is a tree of files and links in a temporary directory, and time
+// passes only in sleep().
 #pragma once
 
 #include <arpa/inet.h>
@@ -52,10 +52,10 @@ class FakeHost final : public HostView {
     if (on_sleep) on_sleep();
   }
 
-  // All addresses are in duplicate detection until then.
+  // All addresses are in duplicate detection until `time`.
   void tentative_until(TimePoint time) { tentative_until_ = time; }
 
-  // A link that is up and runs. `kind` as rtnetlink has it; empty: hardware.
+  // Adds a link that is up and running. `kind`: as in rtnetlink; empty: hardware.
   LinkFacts& link(const std::string& name, const std::string& kind = "") {
     LinkFacts link;
     link.name = name;
@@ -83,8 +83,8 @@ class FakeHost final : public HostView {
     return addresses_.back();
   }
 
-  // A card at `pci` ("pci0000:5d/0000:5d:00.0/0000:5e:00.0"), address and speed included; `below`: "/virtio2",
-  // "/usb1/...".
+  // Adds a card at `pci` ("pci0000:5d/0000:5d:00.0/0000:5e:00.0") with its address and speed. `below`: path of the
+  // device below the PCI function, such as "/virtio2" or "/usb1/...".
   LinkFacts& card(const std::string& name, const std::string& pci, const std::string& address_text, int speed_mbit,
                   const std::string& below = "", int node = 0) {
     link(name);
@@ -97,7 +97,7 @@ class FakeHost final : public HostView {
     return find(name);
   }
 
-  // Virtual function `name` of the function at `pf`.
+  // Adds virtual function `name` at `pci`, which belongs to the physical function at `pf`.
   LinkFacts& virtual_function(const std::string& name, const std::string& pci, const std::string& pf,
                               const std::string& address_text, int speed_mbit) {
     card(name, pci, address_text, speed_mbit);
@@ -119,7 +119,7 @@ class FakeHost final : public HostView {
     std::ofstream(file) << text;
   }
 
-  // A file of /proc/sys/net/ipv4: "conf/all/arp_ignore".
+  // Writes a file of /proc/sys/net/ipv4, such as "conf/all/arp_ignore".
   void setting(const std::string& path, const std::string& text) { put("proc/sys/net/ipv4/" + path, text + "\n"); }
 
   std::string root() const { return root_; }

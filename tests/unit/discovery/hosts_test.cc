@@ -1,4 +1,4 @@
-// Discovery on the kinds of hosts clusters are made of.
+// Discovery on hosts like those of clusters: cards, virtual functions, bonds, VLANs, bridges, containers, clouds.
 #include "expect_rails.h"
 
 namespace railweave::discovery {
@@ -33,7 +33,7 @@ TEST(Hosts, ena_cards_of_a_cloud_machine_are_all_rails_in_pci_order) {
 }
 
 TEST(Hosts, virtual_functions_know_their_physical_function) {
-  FakeHost host;  // a pod with two VFs of port 0 and one of port 1; the physical functions are out of sight
+  FakeHost host;  // a pod with two VFs of port 0 and one of port 1; the physical functions are not visible
   host.loopback();
   host.virtual_function("net1", "pci0000:5d/0000:5d:00.0/0000:5e:00.2", kPort0, "10.1.0.2/24", 100'000);
   host.virtual_function("net2", "pci0000:5d/0000:5d:00.0/0000:5e:00.3", kPort0, "10.1.0.3/24", 100'000);
@@ -51,7 +51,7 @@ TEST(Hosts, a_physical_function_is_taken_instead_of_its_virtual_ones) {
   host.virtual_function("ens1f0v0", "pci0000:5d/0000:5d:00.0/0000:5e:00.2", kPort0, "10.1.0.2/24", 100'000);
   EXPECT_EQ("ens1f0", rails_of(host));
   EXPECT_EQ("shares the port of ens1f0, which is taken", reason(host, "ens1f0v0"));
-  EXPECT_EQ("ens1f0 ens1f0v0", rails_listed(host, "ens1f0"));  // whoever names both gets both
+  EXPECT_EQ("ens1f0 ens1f0v0", rails_listed(host, "ens1f0"));  // "ens1f0" is a prefix of both names
   host.find("ens1f0").running = false;
   EXPECT_EQ("ens1f0v0", rails_of(host));
   EXPECT_EQ("no carrier", reason(host, "ens1f0"));
@@ -103,7 +103,8 @@ TEST(Hosts, a_bond_is_taken_and_its_members_are_left) {
   EXPECT_EQ(0, rail_bond.numa_node);
 }
 
-// A bond's member takes the lane that the lane's ports hash to: one lane would leave the others idle, below a VLAN too.
+// A bond sends all of a lane by one member, chosen by a hash of the lane's TCP ports. One lane would leave the other
+// members idle.
 TEST(Hosts, a_bond_wants_lanes_for_each_member) {
   FakeHost host;
   host.card("eth0", kPort0, "", 25'000);
@@ -196,7 +197,7 @@ TEST(Hosts, in_a_container_veths_are_rails) {
   host.address("eth2", "10.1.0.7/24");
   host.put("class/net/eth2/speed", "10000\n");
   EXPECT_EQ("eth0 eth2 eth10", rails_of(host));
-  EXPECT_FALSE(rail(host, "eth2").speed_known);  // veth makes its speed up
+  EXPECT_FALSE(rail(host, "eth2").speed_known);  // the speed of a veth is made up
   EXPECT_EQ("eth2", rail(host, "eth2").physical_function);
   EXPECT_EQ("", rail(host, "eth2").pci_path);
 }

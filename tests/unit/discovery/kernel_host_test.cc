@@ -1,4 +1,4 @@
-// The real door, on whatever host this runs.
+// this_host(): the links and addresses of the host that runs this test.
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What NCCL_SOCKET_IFNAME and RAILWEAVE_RAILS choose.
+// The rails that NCCL_SOCKET_IFNAME and RAILWEAVE_RAILS choose.
 #include "discovery/name_list.h"
 #include "expect_rails.h"
 
@@ -27,7 +27,7 @@ TEST_F(Names, prefixes_choose) {
   EXPECT_EQ("eth1 eth10", rails_listed(host_, "eth1"));
   EXPECT_EQ("eth0 eth1 eth10 ib0", rails_listed(host_, "ib,eth"));
   EXPECT_EQ("eth0 ib0", rails_listed(host_, " eth0 , ib0:1, "));
-  EXPECT_EQ("l", rails_listed(host_, "l"));  // NCCL would not hear one letter
+  EXPECT_EQ("l", rails_listed(host_, "l"));  // NCCL would ignore a name of one letter
 }
 
 TEST_F(Names, equals_asks_for_whole_names) {
@@ -73,7 +73,7 @@ TEST_F(Names, loopback_only_when_spelled_out) {
   EXPECT_EQ("loopback, taken only when NCCL_SOCKET_IFNAME spells its name out", reason(host_, "lo", config));
 }
 
-// real-hosts 6.4: BGP unnumbered. Routes lead there by any NIC.
+// BGP unnumbered: routes by every NIC lead to an address of the loopback interface.
 TEST_F(Names, loopback_with_a_routable_address_goes_by_routes) {
   host_.address("lo", "2001:db8::9/128");
   host_.address("lo", "10.9.0.1/32");

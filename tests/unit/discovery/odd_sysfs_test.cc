@@ -1,4 +1,4 @@
-// sysfs that is empty, huge, nonsense or a trap.
+// Discovery with a sysfs whose files are empty, huge, nonsense or pipes, and whose links lead astray.
 #include <sys/stat.h>
 #include <random>
 

@@ -1,4 +1,4 @@
-// Settings of made-up hosts, and what they mean for several rails.
+// Host settings and rail hazards: the verdicts on the rails of fake hosts.
 #include "discovery/rail_hazards.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ Rail rail_of(const std::string& name, std::vector<std::string> addresses) {
 const std::vector<Rail> kOneSubnet{rail_of("eth0", {"10.0.0.1/24"}), rail_of("eth1", {"10.0.0.2/24"})};
 const std::vector<Rail> kSubnetEach{rail_of("eth0", {"10.0.0.1/24"}), rail_of("eth1", {"10.0.1.1/24"})};
 
-// Hosts whose rails have the same settings, and whose routes into each rail's subnet lead by `ways_back`.
+// Returns the verdicts on rails that all have `settings`. `ways_back` and `ways_out`: RailFacts::way_back and way_out
+// of each rail. `way_back_beyond`: of all rails.
 std::vector<std::string> verdicts(const std::vector<Rail>& rails, const InterfaceSettings& settings,
                                   std::vector<std::string> ways_back, std::vector<std::string> ways_out = {},
                                   const std::string& way_back_beyond = "") {

@@ -1,5 +1,5 @@
-// Routes of real network namespaces, as the kernel answers. Each test runs on a thread that has a namespace of its own;
-// the commands that it starts are in that namespace, too, which goes with the last of them.
+// find_route() in real network namespaces. Each test runs on a thread with its own namespace, and the commands that it
+// starts share the namespace. The namespace ends with the thread and the commands.
 #include "discovery/route_lookup.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "discovery/address_choice.h"
+#include "base/address_text.h"
 #include "fake_host.h"
 
 namespace railweave::discovery {
@@ -20,7 +20,7 @@ using Kind = RouteAnswer::Kind;
 
 bool shell(const std::string& commands) { return ::system(("{ " + commands + "; } >/dev/null 2>&1").c_str()) == 0; }
 
-// `eth0` and `eth1`, each a cable to a port of the same number, with a subnet each: 10.0.0.1/24 and 10.0.1.1/24.
+// Two rails, `eth0` (10.0.0.1/24) and `eth1` (10.0.1.1/24). Each is a veth whose other end is `port0` or `port1`.
 constexpr char kTwoRails[] =
     "set -e; ip link set lo up; for i in 0 1; do ip link add eth$i type veth peer name port$i; "
     "ip link set eth$i up; ip link set port$i up; ip addr add 10.0.$i.1/24 dev eth$i; done";
@@ -30,7 +30,7 @@ constexpr char kIpv6[] =
 
 class RouteLookup : public testing::Test {
  protected:
-  // Runs `test` in a namespace with two rails, or skips where there is no privilege for namespaces or no ip(8).
+  // Runs `test` in a namespace with two rails. Skips the test without the privilege for namespaces, or without ip(8).
   void in_namespace(const std::function<void()>& test) {
     bool made = false;
     std::thread([&] {
@@ -60,7 +60,7 @@ TEST_F(RouteLookup, a_neighbour_is_reached_by_the_rail_of_its_subnet_alone) {
     EXPECT_EQ("eth0", answer.interface);
     EXPECT_FALSE(answer.gateway);
     EXPECT_EQ("", why("10.0.0.2", "10.0.0.1", "eth0"));
-    // The kernel lets a socket bound to eth1 take the address for a neighbour all the same.
+    // The kernel itself would treat the address as a neighbour for a socket that is bound to eth1.
     EXPECT_EQ(Kind::elsewhere, kind("10.0.0.2", "10.0.1.1", "eth1"));
     EXPECT_EQ("no route to 10.0.0.2 by eth1 from 10.0.1.1: the route leads by eth0",
               why("10.0.0.2", "10.0.1.1", "eth1"));
@@ -77,7 +77,7 @@ TEST_F(RouteLookup, a_gateway_for_each_rail) {
       const RouteAnswer answer = find_route(query("10.9.0.2", "10.0." + rail + ".1", "eth" + rail));
       EXPECT_EQ(Kind::reachable, answer.kind);
       ASSERT_TRUE(answer.gateway);
-      EXPECT_EQ("10.0." + rail + ".254", to_text(*answer.gateway));
+      EXPECT_EQ("10.0." + rail + ".254", to_string(*answer.gateway));
     }
   });
 }
@@ -108,7 +108,7 @@ TEST_F(RouteLookup, several_next_hops_are_a_route_by_each) {
       const RouteAnswer answer = find_route(query("10.9.0.2", "10.0." + rail + ".1", "eth" + rail));
       EXPECT_EQ(Kind::reachable, answer.kind);
       ASSERT_TRUE(answer.gateway);
-      EXPECT_EQ("10.0." + rail + ".254", to_text(*answer.gateway));
+      EXPECT_EQ("10.0." + rail + ".254", to_string(*answer.gateway));
     }
   });
 }
@@ -117,7 +117,7 @@ TEST_F(RouteLookup, what_goes_away_is_none) {
   in_namespace([] {
     ASSERT_TRUE(shell("ip link set port0 down"));
     const auto by_eth0 = [] { return why("10.0.0.2", "10.0.0.1", "eth0"); };
-    for (int i = 0; i < 500 && by_eth0().empty(); ++i) shell("sleep 0.01");  // the kernel notes it a little later
+    for (int i = 0; i < 500 && by_eth0().empty(); ++i) shell("sleep 0.01");  // the kernel notices it a little later
     EXPECT_EQ("no route to 10.0.0.2 by eth0 from 10.0.0.1: the link is down", by_eth0());
     ASSERT_TRUE(shell("ip link set port0 up"));
     for (int i = 0; i < 500 && !by_eth0().empty(); ++i) shell("sleep 0.01");
@@ -154,7 +154,7 @@ TEST_F(RouteLookup, ipv6) {
     ASSERT_TRUE(
         shell("ip -6 rule add from fd00:1::1 lookup 101 && ip route add default via fd00:1::fe dev eth1 table 101"));
     EXPECT_EQ(Kind::reachable, kind("fd00:9::2", "fd00:1::1", "eth1"));
-    EXPECT_EQ("fd00:1::fe", to_text(find_route(query("fd00:9::2", "fd00:1::1", "eth1")).gateway.value()));
+    EXPECT_EQ("fd00:1::fe", to_string(find_route(query("fd00:9::2", "fd00:1::1", "eth1")).gateway.value()));
     ASSERT_TRUE(
         shell("ip -6 rule del from fd00:1::1 lookup 101; ip route add default via fd00:1::fe dev eth1 metric 5000"));
     EXPECT_EQ(Kind::reachable, kind("fd00:9::2", "fd00:1::1", "eth1"))

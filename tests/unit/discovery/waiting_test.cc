@@ -1,5 +1,5 @@
-// Links that come up late.
-#include "discovery/address_choice.h"
+// Links and addresses that become usable late, and usable_rails() beside known rails.
+#include "base/address_text.h"
 #include "expect_rails.h"
 
 namespace railweave::discovery {
@@ -65,7 +65,7 @@ TEST_F(UsableRails, named_links_are_waited_for_too) {
   EXPECT_EQ(milliseconds(100), waited());
 }
 
-// As the engine knows it from before.
+// Returns a rail that the engine knows already.
 Rail rail_at(const std::string& name, const std::string& address) {
   Rail rail;
   rail.name = name;
@@ -81,7 +81,7 @@ Result<std::vector<Rail>> rails_beside(const Config& config, const HostView& hos
   return rails;
 }
 
-// The kernel tells no speed of a card without a link.
+// The kernel reports no speed of a card without a link.
 TEST_F(UsableRails, a_second_choice_is_no_rail_while_the_first_has_no_link) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "10.0.0.1/24", 100'000);
@@ -106,7 +106,8 @@ TEST_F(UsableRails, a_second_choice_is_no_rail_while_the_first_has_no_link) {
   EXPECT_EQ(usable(known), " eth0 eth1");
 }
 
-// Its link is back, its routable address is not: with link-local ones it would be a second choice itself.
+// The known rail has its link back, but not its routable address. With link-local addresses alone it would be a second
+// choice itself.
 TEST_F(UsableRails, a_second_choice_is_no_rail_while_the_first_has_no_address) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::1/64", 100'000);
@@ -116,7 +117,7 @@ TEST_F(UsableRails, a_second_choice_is_no_rail_while_the_first_has_no_address) {
     Result<std::vector<Rail>> rails = rails_beside(Config(), host, beside);
     return !rails.ok()      ? "failed"
            : rails->empty() ? "none"
-                            : rails->front().name + " " + to_text(rails->front().addresses.front());
+                            : rails->front().name + " " + to_string(without_scope(rails->front().addresses.front()));
   };
   EXPECT_EQ(first({}), "mgmt0 192.168.0.1");
   EXPECT_EQ(first({known}), "none");
@@ -128,20 +129,20 @@ TEST_F(UsableRails, a_second_choice_is_no_rail_while_the_first_has_no_address) {
   settled.card("eth0", "pci0000:5d/0000:5d:00.0", "2001:db8::2/64", 100'000);
   Result<std::vector<Rail>> rails = rails_beside(Config(), settled, {known});
   ASSERT_TRUE(rails.ok() && rails->size() == 1);
-  EXPECT_EQ(to_text(rails->front().addresses.front()), "2001:db8::2");
+  EXPECT_EQ(to_string(without_scope(rails->front().addresses.front())), "2001:db8::2");
 }
 
-// Those of a rail that never had better ones are as good as ever.
+// For a rail that never had routable addresses, link-local addresses are good enough.
 TEST_F(UsableRails, a_known_link_local_rail_may_have_other_link_local_addresses) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::2/64", 100'000);
   Rail known = rail_at("eth0", "fe80::1/64");
   Result<std::vector<Rail>> rails = rails_beside(Config(), host, {known});
   ASSERT_TRUE(rails.ok() && rails->size() == 1);
-  EXPECT_EQ(to_text(rails->front().addresses.front()), "fe80::2");
+  EXPECT_EQ(to_string(without_scope(rails->front().addresses.front())), "fe80::2");
 }
 
-// Where all have nothing else, one that is unplugged is no better than those that come.
+// If all rails have link-local addresses only, an unplugged rail is no better than a new one.
 TEST_F(UsableRails, link_local_rails_join_beside_one_that_is_gone) {
   FakeHost host;
   host.link("eth1", "veth");
@@ -154,8 +155,8 @@ TEST_F(UsableRails, link_local_rails_join_beside_one_that_is_gone) {
   EXPECT_EQ(found->front().name, "eth1");
 }
 
-// The physical function is out of sight, as in a container: its parts are rails beside each other, and one that is gone
-// is no whole.
+// As in a container, the physical function is not visible. Its virtual functions are rails beside each other, and a
+// function that is gone does not count as the whole port.
 TEST_F(UsableRails, a_new_virtual_function_joins_beside_one_that_is_gone) {
   const std::string pf = "pci0000:5d/0000:5d:00.0/0000:5e:00.0";
   FakeHost before, now;
@@ -163,7 +164,7 @@ TEST_F(UsableRails, a_new_virtual_function_joins_beside_one_that_is_gone) {
   now.virtual_function("net2", "pci0000:5d/0000:5d:00.0/0000:5e:00.3", pf, "10.1.0.3/24", 100'000);
   auto known = rails_beside(Config(), before, {}).value();
   ASSERT_EQ(known.size(), 1u);
-  known.front().ifindex = 9;  // each of these hosts begins with 1
+  known.front().ifindex = 9;  // indexes of each fake host begin with 1
   auto rails = rails_beside(Config(), now, known).value();
   ASSERT_EQ(rails.size(), 1u);
   EXPECT_EQ(rails.front().name, "net2");
@@ -171,7 +172,8 @@ TEST_F(UsableRails, a_new_virtual_function_joins_beside_one_that_is_gone) {
   EXPECT_TRUE(rails_beside(Config(), now, known)->empty()) << "a part of what comes back";
 }
 
-// As when udev names it later, or somebody swaps two names; it is still the one that was asked for.
+// udev may name an interface late, or an administrator may swap two names. The rail remains the one that was
+// configured.
 TEST_F(UsableRails, a_known_rail_of_another_name_is_itself) {
   FakeHost host;
   const int first = host.link("eth1", "veth").ifindex, second = host.link("eth0", "veth").ifindex,
@@ -193,7 +195,7 @@ TEST_F(UsableRails, a_known_rail_of_another_name_is_itself) {
   }
 }
 
-// The renamed one keeps its rail though it has no link for now, and the other is what the name asks for.
+// The renamed interface keeps its rail, though without a link. The other interface now has the configured name.
 TEST_F(UsableRails, a_link_that_takes_the_name_of_a_known_rail_is_new) {
   FakeHost host;
   LinkFacts& renamed = host.link("net9", "veth");
@@ -214,14 +216,14 @@ TEST_F(UsableRails, a_link_that_takes_the_name_of_a_known_rail_is_new) {
   ASSERT_EQ(rails.size(), 2u);
   EXPECT_EQ(rails.front().known, 0);
   EXPECT_EQ(rails.front().rail.name, "net9");
-  known[0].ifindex = 0;  // gone, as the kernel said: net9 is another of that index
+  known[0].ifindex = 0;  // the kernel reported the rail's interface as removed: net9 is another one
   rails = usable_rails(config, host, known).value();
   ASSERT_EQ(rails.size(), 1u);
   EXPECT_EQ(rails.front().rail.name, "eth0");
   EXPECT_EQ(rails.front().known, 0);
 }
 
-// The host no longer says what it ran on.
+// The host no longer shows the hardware below a rail that is gone.
 TEST_F(UsableRails, a_rail_that_is_gone_counts_as_what_it_was) {
   FakeHost host;
   host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
@@ -233,7 +235,7 @@ TEST_F(UsableRails, a_rail_that_is_gone_counts_as_what_it_was) {
   EXPECT_EQ(rails_beside(Config(), host, {gone})->size(), 1u);
 }
 
-// A bridge whose card reloads its driver is no lesser bridge.
+// A bridge keeps its class while its card reloads the driver.
 TEST_F(UsableRails, a_rail_that_lost_what_it_runs_on_counts_as_what_it_was) {
   FakeHost host;
   host.link("br0", "bridge");
@@ -247,7 +249,7 @@ TEST_F(UsableRails, a_rail_that_lost_what_it_runs_on_counts_as_what_it_was) {
   EXPECT_EQ(rails.front().name, "br0");
 }
 
-// Peers have to learn its addresses, whatever else there is by now.
+// Peers must learn the addresses of a known rail, even if the host has better interfaces by now.
 TEST_F(UsableRails, a_known_rail_has_its_addresses_though_there_is_better) {
   FakeHost host;
   host.link("eth0", "veth");
@@ -257,10 +259,10 @@ TEST_F(UsableRails, a_known_rail_has_its_addresses_though_there_is_better) {
   auto rails = rails_beside(Config(), host, {known});
   ASSERT_TRUE(rails.ok() && !rails->empty());
   EXPECT_EQ(rails->front().name, "eth0");
-  EXPECT_EQ(to_text(rails->front().addresses.front()), "10.0.0.2");
+  EXPECT_EQ(to_string(without_scope(rails->front().addresses.front())), "10.0.0.2");
 }
 
-// Rails that are gone take nobody's place; those that are there leave what is left of sixteen.
+// Rails that are gone take no place. New rails get the places that the rails present leave of 16.
 TEST_F(UsableRails, sixteen_rails_are_there_at_once) {
   FakeHost host;
   std::vector<Rail> known;
@@ -293,7 +295,7 @@ TEST_F(UsableRails, a_tentative_address_is_waited_for) {
   EXPECT_EQ(0u, rail(host, "eth0").addresses[0].scope_id);
 }
 
-// real-hosts 5. A host without any routable address: its link-local ones are what it has.
+// A host without any routable address uses its link-local ones.
 TEST_F(UsableRails, a_tentative_link_local_address_alone_is_waited_for) {
   FakeHost host;
   host.link("eth0", "veth");
@@ -316,7 +318,7 @@ TEST_F(UsableRails, a_tentative_link_local_one_beside_routable_is_not_waited_for
 }
 
 TEST_F(UsableRails, something_better_is_worth_the_whole_wait) {
-  FakeHost host;  // a link-local-only guest is ready; the real address of another comes late
+  FakeHost host;  // mv0 is ready with a link-local address; a routable address of eth0 becomes usable late
   host.link("mv0", "macvlan");
   host.address("mv0", "fe80::2/64");
   host.link("eth0", "veth");

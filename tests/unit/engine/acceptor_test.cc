@@ -1,4 +1,4 @@
-// An acceptor without an engine: the test dials it, and takes what was accepted.
+// Acceptor without an engine: the test dials, and receives what is accepted.
 #include "engine/connect/acceptor.h"
 
 #include <sys/resource.h>
@@ -43,7 +43,7 @@ class AcceptorTest : public SessionTest, public AcceptorOwner {
     return rails;
   }
 
-  // A connection to the address of rail `dialled`, whose packets came by the interface of that index.
+  // Makes a connection to the address of rail `dialled`, whose packets arrive on the interface of index `interface`.
   Talker call(int interface = 10, int dialled = 0) {
     Talker caller = Talker::dial(porch_.port());
     wire::Accepted accepted = porch_.accept();
@@ -74,7 +74,7 @@ class AcceptorTest : public SessionTest, public AcceptorOwner {
     EXPECT_TRUE(answer) << "closed without an answer";
     return answer ? std::move(*answer) : Hello();
   }
-  // All that was sent so far has been read and judged: what comes after it on a connection of its own is answered.
+  // Waits until the acceptor has handled everything sent so far: a connection made later gets its answer later.
   void settle() {
     Talker last = call();
     Hello stranger = first();
@@ -90,7 +90,7 @@ class AcceptorTest : public SessionTest, public AcceptorOwner {
   bool accepts(std::size_t sessions) {
     return eventually_on(reactor_, [&] { return accepted_.size() == sessions; });
   }
-  // The paper session is the one of that dialler and serial (1).
+  // Registers session_, whose serial is 1, as the session with `peer`.
   void put_session(const InstanceId& peer) {
     on_reactor(reactor_, [&] { directory_.put({peer, 0}, session_); });
   }
@@ -128,7 +128,7 @@ class AcceptorTest : public SessionTest, public AcceptorOwner {
                                 ADD_FAILURE() << "nobody welcomes our dials";
                               }};
   LoggedAbsences logged_absences_;
-  // The reactor's thread's.
+  // The fields below belong to the reactor's thread.
   std::vector<First> accepted_;
   std::vector<RailPair> joined_, probes_;
   std::vector<PeerRail> probed_with_;
@@ -209,7 +209,7 @@ TEST_F(AcceptorTest, a_first_lane_by_an_unannounced_rail_is_refused) {
   hello.local_rail = 2;
   const Hello answer = answer_to(caller, hello);
   EXPECT_EQ(answer.kind, Kind::refused);
-  EXPECT_EQ(answer.reason, "rail 2 of 2 announced rails");
+  EXPECT_EQ(answer.reason, "the dialler's rail 2 is not among the 2 that it announces");
   EXPECT_TRUE(caller.hears_the_end());
 }
 
@@ -241,10 +241,9 @@ TEST_F(AcceptorTest, a_dialler_that_encrypts_alone_is_refused_with_one_warning) 
   EXPECT_EQ(warnings[0], "rejected there pid 2: the peer encrypts (RAILWEAVE_ENCRYPT), we do not");
 }
 
-// ------------------------------------------------------------------------------------------------ where a connection
-// came in
+// ------------------------------------------------------------------------------------------ where a connection came in
 
-// Whichever rail's address was dialled.
+// The rail whose address was dialled does not count.
 TEST_F(AcceptorTest, a_lane_counts_for_the_rail_where_its_packets_arrive) {
   Talker caller = call(11, 0);
   const Hello answer = answer_to(caller, first());
@@ -305,13 +304,13 @@ TEST_F(AcceptorTest, our_dial_yields_to_a_greater_instance_and_to_no_lesser) {
     const Hello answer = answer_to(caller, first(peer));
     if (peer == kElder) {
       EXPECT_EQ(answer.kind, Kind::welcome);
-    } else if (now() - dialled < std::chrono::seconds(1)) {  // else the dial is old, and counts no more
+    } else if (now() - dialled < std::chrono::seconds(1)) {  // an older dial yields to any other
       EXPECT_EQ(answer.refusal, Refusal::crossing);
     }
   }
 }
 
-// Both were welcomed before either was confirmed.
+// Both callers were welcomed before either confirmed.
 TEST_F(AcceptorTest, a_session_of_our_dial_without_frames_yields_to_a_greater) {
   Talker lesser = call(), greater = call();
   const Hello to_lesser = answer_to(lesser, first(kYounger)), to_greater = answer_to(greater, first(kElder));
@@ -395,7 +394,7 @@ TEST_F(AcceptorTest, of_two_joins_for_one_lane_the_one_confirmed_first_counts) {
   on_reactor(reactor_, [this] { EXPECT_EQ(joined_, (std::vector<RailPair>{{0, 0}})); });
 }
 
-// The connection that was to begin the session is slower than one that joins, or lost.
+// The connection of the first lane is slower than that of a join, or lost.
 TEST_F(AcceptorTest, a_join_confirmed_before_the_first_lane_begins_the_session) {
   Talker slow = call(10, 0), quick = call(11, 1);
   const Hello to_slow = answer_to(slow, first(kElder, 1)), answer = answer_to(quick, join(1, 1, kElder, 1));
@@ -463,7 +462,7 @@ TEST_F(AcceptorTest, stop__closes_handshakes_at_every_step_and_takes_no_more) {
   EXPECT_EQ(accepted(), 0u);
 }
 
-// The caller that came first and is silent still is the likeliest stranger.
+// The caller that has been silent for longest is the least likely to be a peer.
 TEST_F(AcceptorTest, of_too_many_silent_connections_the_oldest_is_closed) {
   constexpr int kMost = 1024;
   rlimit before{};

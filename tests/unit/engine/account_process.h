@@ -1,5 +1,5 @@
-// A process that receives by a rail of the test's own: a reactor, a SharedAccount, and lanes of paper that act on the
-// test's orders. The peers of all lanes always have more to send. Start all processes before the test starts threads.
+// A child process that shares a rail's account: a reactor, a SharedAccount, and fake lanes that follow the test's
+// orders. The peers of all lanes always have more to send. Create all processes before the test starts threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,23 +23,23 @@ namespace railweave::engine {
 struct AccountOrder {
   enum What : int { poll, run, forge, fork };
   What what = poll;
-  int lanes = 0;                  // the least number that the process has from now on
-  std::uint64_t until_bytes = 0;  // run: until each lane received so many more
-  bool is_announced = false;      // run: one answer more, as soon as one of the process's lanes may send
-  Forgery forgery{};              // forge: until the process is killed
+  int lanes = 0;                  // least number of lanes of the process from now on
+  std::uint64_t until_bytes = 0;  // run: ends when each lane received so many more bytes
+  bool is_announced = false;      // run: sends an extra report once one of the process's lanes may send
+  Forgery forgery{};              // forge: written again and again until the process is killed
 };
 
 struct AccountReport {
-  bool serves = false, is_served = false, same_memory = true;  // same_memory: as when it answered before
+  bool serves = false, is_served = false, same_memory = true;  // same_memory: as at the last report
   RailLoad load{};
-  int used = 0;             // places of the memory
-  bool has_ended = true;    // run: in time
-  Nanos waited_longest{0};  // from a look at which a lane might not send to the last such look in a row
+  int used = 0;             // places of the memory that were ever taken
+  bool has_ended = true;    // run: ended in time
+  Nanos waited_longest{0};  // longest row of polls at which a lane might not send
   std::uint64_t window_least = ~std::uint64_t{0};
   pid_t forked = -1;
 };
 
-// A lane whose peer sends at once what it may.
+// A fake lane. At each poll, its peer sends up to kPiece bytes, as far as the credit allows.
 class PaperReceiver {
  public:
   explicit PaperReceiver(std::shared_ptr<RailAccount> account)
@@ -68,18 +68,18 @@ class PaperReceiver {
 
   LaneShare share_;
   LaneShare::Arrivals arrivals_{.position = 1000, .segments = 1, .waiting_kib = 1000};
-  TimePoint waits_since_{};  // may not send; never: it may
+  TimePoint waits_since_{};  // first poll at which the peer might not send; TimePoint{}: it may send
   Nanos waited_longest_{0};
   std::uint64_t window_least_ = ~std::uint64_t{0};
 };
 
-// What runs in the child.
+// Runs in the child: carries out the orders, and reports after each.
 class AccountBody {
  public:
   AccountBody(engine_test::Wire& wire, int interface_index) : wire_(wire), shared_(reactor_, interface_index) {}
 
   int run() {
-    ::alarm(100);  // ends this process if the test is gone and did not end it
+    ::alarm(100);  // ends this process if the test ended without killing it
     if (!reactor_.start().ok()) return 1;
     on_reactor(reactor_, [&] { shared_.open(); });
     while (const auto order = wire_.receive<AccountOrder>()) {
@@ -152,7 +152,7 @@ class AccountBody {
   Reactor reactor_;
   SharedAccount shared_;
   std::deque<PaperReceiver> lanes_;
-  const AccountMemory* memory_ = nullptr;  // at the answer before
+  const AccountMemory* memory_ = nullptr;  // at the last report
 };
 
 class AccountProcess {
@@ -161,7 +161,7 @@ class AccountProcess {
       : forked_([=](engine_test::Wire& wire) { return AccountBody(wire, interface_index).run(); }) {}
 
   void begin(const AccountOrder& order) { EXPECT_TRUE(forked_.wire().say(order)); }
-  // The answer to what it was told to begin.
+  // Waits for the report on the order that begin() sent.
   AccountReport end() {
     const auto report = forked_.wire().receive<AccountReport>();
     EXPECT_TRUE(report) << "the process is gone";

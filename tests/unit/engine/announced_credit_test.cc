@@ -11,7 +11,7 @@ constexpr Credit kToldFirst{.window_bytes = 16 * KiB};
 
 class AnnouncedCreditTest : public testing::Test {
  protected:
-  // What is said; nothing: no news.
+  // Returns the credit to announce; none: nothing to announce.
   std::optional<Credit> window(std::uint64_t bytes, bool wire_holds = false) {
     return announced_.news({.window_bytes = bytes}, wire_holds);
   }

@@ -52,8 +52,8 @@ TEST_F(ArrivalRateTest, observe__the_fastest_sample_counts_and_is_forgotten_slow
   EXPECT_NEAR(megabits(), 1000 * std::exp2(-0.001), 1e-6);
 }
 
-// A lane that comes back after a long idle time would tell a rate that the time without traffic made small, and the
-// least rate counts for all lanes.
+// A lane that was idle for long would measure a rate that the time without traffic makes small. The lowest rate counts
+// for all lanes.
 TEST_F(ArrivalRateTest, observe__nothing_is_known_after_a_second_without_a_poll) {
   arrive(5ms, kGigabitSample);
   arrive(1s, kGigabitSample);
@@ -70,7 +70,7 @@ TEST_F(ArrivalRateTest, observe__a_rail_of_unknown_speed_has_at_most_400_gigabit
   EXPECT_DOUBLE_EQ(megabits(), 400'000);
 }
 
-// All processes of the host stood still, and read at once what had come.
+// All processes of the host stood still, and then read at once everything that had arrived.
 TEST_F(ArrivalRateTest, observe__a_burst_after_a_pause_is_averaged_over_both) {
   arrive(395ms, 0);
   arrive(5ms, 10 * kGigabitSample);
@@ -90,7 +90,7 @@ TEST_F(ArrivalRateTest, observe__any_speed_counts_while_the_nominal_one_is_unkno
   EXPECT_DOUBLE_EQ(megabits(), 300'000);
 }
 
-// Its owner began anew in another memory, or another process wrote into this one.
+// The place's owner began anew in another memory, or another process wrote into this memory.
 TEST_F(ArrivalRateTest, observe__a_count_that_went_back_begins_anew) {
   arrive(5ms, kGigabitSample);
   rate_.observe(now_ += 5ms, bytes_ = 100);

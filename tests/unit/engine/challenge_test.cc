@@ -25,14 +25,14 @@ Challenge::Nonce nonce(unsigned char seed) {
 Challenge dialler(const SharedKey* k, unsigned char seed = 1) { return {Role::dialler, k, nonce(seed)}; }
 Challenge acceptor(const SharedKey* k, unsigned char seed = 2) { return {Role::acceptor, k, nonce(seed)}; }
 
-// Something that happens to message 0, 1 or 2 on its way.
+// Alters message `number` (0, 1 or 2) on its way.
 using Spoil = std::function<void(int number, Message& message)>;
 
 struct Ends {
   Challenge dialler, acceptor;
-  Status status = {};  // of the first that failed
+  Status status = {};  // of the first end that failed
   bool no_common_key = false;
-  std::string told = {};  // what the other end makes of the refusal
+  std::string told = {};  // the other end's error, from the refusal
 };
 
 Ends converse(const SharedKey* ours, const SharedKey* theirs, const Spoil& spoil = {}) {
@@ -119,20 +119,21 @@ TEST(Challenge, a_reflector_is_not_admitted) {
   const SharedKey k = key();
   Challenge d = dialler(&k);
   EXPECT_FALSE(d.on_message(*d.opening()).status.ok());
-  // As a response: its nonce with it, and any tag that the dialler ever makes.
+  // The dialler's own opening, relabelled as a response.
   Message own_response = *d.opening();
   own_response[10] = std::byte{2};
   EXPECT_FALSE(d.on_message(own_response).status.ok());
   Challenge a = acceptor(&k);
   const Message response = *a.on_message(*dialler(&k).opening()).answer;
   EXPECT_FALSE(a.on_message(response).status.ok());
-  Message own_proof = response;  // the acceptor's own tag is no dialler's
+  Message own_proof = response;  // the acceptor's own response, relabelled as a proof
   own_proof[10] = std::byte{3};
   EXPECT_FALSE(a.on_message(own_proof).status.ok());
   EXPECT_FALSE(a.over() || d.over());
 }
 
-// Two connections with one victim: what it says on one as acceptor does not answer for the other.
+// An attacker passes the target's response to a victim as a challenge. The tag in the victim's response is no dialler's
+// proof.
 TEST(Challenge, an_acceptor_is_no_oracle_for_a_dialler) {
   const SharedKey k = key();
   Challenge victim_dials = dialler(&k, 1), victim_accepts = acceptor(&k, 2), target = acceptor(&k, 3);
@@ -181,7 +182,7 @@ TEST(Challenge, bytes_of_another_protocol_get_no_answer) {
     EXPECT_EQ(a.concerns(http), own != nullptr);
     if (!own) continue;
     const Challenge::Turn turn = a.on_message(http);
-    EXPECT_EQ(turn.status.message(), "handshake: these are not Railweave's bytes");
+    EXPECT_EQ(turn.status.message(), "handshake: the first bytes are not those of a Railweave message");
     EXPECT_FALSE(turn.answer || turn.no_common_key);
   }
 }
@@ -207,7 +208,7 @@ TEST(Challenge, another_release_is_named) {
   EXPECT_FALSE(ends.no_common_key);
 }
 
-// docs/operate/admission.md has these words: whoever writes another implementation can hold it against them.
+// docs/operate/admission.md defines the messages and tags. These are the bytes that another implementation must make.
 TEST(Challenge, the_bytes_are_the_documented_ones) {
   const SharedKey k = key("correct horse battery staple");
   std::vector<Message> recorded;

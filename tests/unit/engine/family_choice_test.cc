@@ -22,7 +22,7 @@ TEST(FamilyChoice, after_a_failure_the_other_family_has_its_turn_and_so_on) {
 
 TEST(FamilyChoice, the_family_that_came_up_is_dialled_again_after_a_loss) {
   FamilyChoice choice;
-  choice.failed(kPair, v4);  // and IPv6 came up
+  choice.failed(kPair, v4);  // then IPv6 came up
   EXPECT_EQ(choice.avoided(kPair), v4) << "dialled by IPv6 again after a loss";
 }
 

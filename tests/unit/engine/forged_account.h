@@ -1,4 +1,4 @@
-// What a hostile or broken process of the same user may write into a rail's account.
+// Writes into a rail's account what a hostile or broken process of the same user may write.
 #pragma once
 
 #include <cstring>
@@ -10,21 +10,22 @@
 
 namespace railweave::engine {
 
-// One write to all places, or to every nth. A place has demand, and its owner looks now, unless the fields below say
-// otherwise.
+// One write to all places, or to every nth. Unless a field below says otherwise, each place written has demand and a
+// fresh lease.
 struct Forgery {
-  // soon: longer than a lease lasts; first: the least number there is
+  // now: a fresh lease; never: a free place; soon: longer than a lease lasts; last, first: the greatest and the least
+  // number
   enum Lease : int { now, never, past, soon, far, last, first };
   enum Turn : int { waits, has, used_in_future };
 
-  bool is_noise = false;  // random bytes everywhere; the fields below say nothing
+  bool is_noise = false;  // random bytes everywhere; the fields below do not count
   int used = AccountMemory::kPlaces;
   Lease lease = now;
   Turn turn = waits;
-  std::uint32_t turns = 0;  // that a place has more than the place written before it
+  std::uint32_t turns = 0;  // turns that each place has more than the place written before
   std::uint64_t arrived_bytes = 0;
   std::uint32_t min_rtt_us = 0;
-  int every = 1;  // nth place; others are left alone
+  int every = 1;  // writes every nth place only
 };
 
 inline std::int64_t forged_lease(Forgery::Lease lease) {

@@ -32,7 +32,7 @@ std::string why_refused(const Handle& handle) {
   return decoded.status().message();
 }
 
-// With the field at `at` set to `value` and the CRC made right again.
+// Returns a handle whose field at `at` is `value`, with the right CRC.
 template <class T>
 Handle with(std::size_t at, T value) {
   Handle handle = encode_handle(content(2));

@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A listener whose queue is full until it is drained: a SYN that comes before goes again a second after it was sent, as
-// after an outage.
+// A listener whose queue is full until the test accepts: the kernel drops a SYN that arrives before. TCP retransmits
+// the SYN a second later, as after an outage.
 class FullListener {
  public:
   FullListener() {
@@ -49,7 +49,7 @@ class FullListener {
   std::uint16_t port_ = 0;
 };
 
-// Each part takes less than the time that a join has, the whole takes more.
+// Each part takes less time than the deadline of a join allows; the whole takes more.
 TEST(Handshake, dial__a_join_that_is_dialled_once_more_has_its_time_anew) {
   Reactor reactor;
   ASSERT_TRUE(reactor.start().ok());
@@ -65,7 +65,7 @@ TEST(Handshake, dial__a_join_that_is_dialled_once_more_has_its_time_anew) {
   std::mutex mutex;
   std::condition_variable ended;
   std::optional<Handshake::Outcome> outcome;
-  std::unique_ptr<Handshake> handshake;  // the reactor's thread's
+  std::unique_ptr<Handshake> handshake;  // belongs to the reactor's thread
   reactor.run_soon([&] {
     handshake = Handshake::dial(reactor, spec, join, {}, now() + 2s, [&](Handshake::Outcome o) {
       const std::lock_guard lock(mutex);
@@ -75,7 +75,7 @@ TEST(Handshake, dial__a_join_that_is_dialled_once_more_has_its_time_anew) {
     dialled.set_value();
   });
   dialled.get_future().wait();
-  std::this_thread::sleep_for(300ms);  // its SYN has been dropped
+  std::this_thread::sleep_for(300ms);  // the kernel has dropped the SYN
   const OwnedFd filler = listener.accept();
   const OwnedFd late = listener.accept(), fresh = listener.accept();
   char byte;

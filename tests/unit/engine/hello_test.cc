@@ -44,7 +44,7 @@ std::span<const std::byte, kHelloFixedBytes> fixed(const std::vector<std::byte>&
   return std::span(message).first<kHelloFixedBytes>();
 }
 
-// As the handshake reads it: the fixed part first.
+// Reads the message like a handshake, the fixed part first. Returns the error, or "accepted".
 std::string why_refused(const std::vector<std::byte>& message) {
   const Result<std::size_t> bytes = hello_bytes(fixed(message));
   if (!bytes.ok()) return bytes.status().message();
@@ -137,7 +137,7 @@ TEST(Hello, decode_rail__gives_back_every_field_and_takes_all_bytes) {
 TEST(Hello, hello_bytes__other_protocols_are_refused_by_the_first_bytes) {
   std::vector<std::byte> http(kHelloFixedBytes);
   std::memcpy(http.data(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36);
-  EXPECT_NE(why_refused(http).find("not Railweave's"), std::string::npos);
+  EXPECT_NE(why_refused(http).find("not those of a Railweave message"), std::string::npos);
   std::mt19937_64 random(5);
   for (int i = 0; i < 1000; ++i) {
     std::vector<std::byte> noise(kHelloFixedBytes);

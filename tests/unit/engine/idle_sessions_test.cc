@@ -1,5 +1,5 @@
-// Sessions of paper in which no stream was opened. Of more than a thousand the oldest end at once. The end by time,
-// after seconds of the real clock, has no test.
+// IdleSessions with sessions in which no stream was opened. The end of a session by its age has no test: it takes 10 s
+// of the real clock.
 #include "engine/api/idle_sessions.h"
 
 #include "tests/unit/engine/session_fixture.h"
@@ -22,7 +22,7 @@ class IdleSessionsTest : public SessionTest {
   void add_many(int count) {
     while (count-- > 0) (void)add();
   }
-  // Their numbers.
+  // Returns the numbers of the sessions that are over.
   std::vector<int> over() const {
     std::vector<int> numbers;
     for (int i = 0; i < int(sessions_.size()); ++i)

@@ -32,11 +32,11 @@ TEST(JoinFailures, a_pair_that_came_up_is_forgotten) {
 
 TEST(JoinFailures, a_likelier_pair_speaks_before_one_that_was_tried_first) {
   JoinFailures failures;
-  failures.failed({1, 0}, "a stand-in");
+  failures.failed({1, 0}, "a backup pair");
   failures.failed({1, 1}, "its own");
-  EXPECT_EQ(failures.of_ours(1)->why, "a stand-in");
+  EXPECT_EQ(failures.of_ours(1)->why, "a backup pair");
   EXPECT_EQ(failures.of_ours(1, {{0, 0}, {1, 1}})->why, "its own");
-  EXPECT_EQ(failures.of_ours(1, {{0, 0}})->why, "a stand-in");
+  EXPECT_EQ(failures.of_ours(1, {{0, 0}})->why, "a backup pair");
 }
 
 TEST(JoinFailures, a_link_local_address_speaks_where_no_other_does) {

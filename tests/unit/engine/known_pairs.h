@@ -1,4 +1,4 @@
-// RailPairsTest of rails whose lanes come up and go as a test wants.
+// RailPairsTest: RailPairs with simulated lanes, which come up and are lost as the test decides.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace railweave::engine {
 
-// Rails that all reach each other, the pairs of equal numbers first.
+// Makes all rails reach each other. Pairs of equal numbers come first.
 class RailPairsTest : public testing::Test {
  protected:
   void know(int local_rails, int remote_rails, int lanes_each) {

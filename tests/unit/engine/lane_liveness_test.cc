@@ -12,7 +12,7 @@ using Places = std::vector<int>;
 
 constexpr Nanos kTimeout = 10s;
 
-// Lanes that are looked at every 50 ms, as the reactor does.
+// detect_silent_lanes() with simulated lanes, called every 50 ms as by the reactor.
 class LaneLivenessTest : public testing::Test {
  protected:
   struct Line {
@@ -28,23 +28,23 @@ class LaneLivenessTest : public testing::Test {
   };
   static constexpr Nanos kSilentAfter = 300ms;
 
-  // Looks for so long; what was found last, and who was ever given up or asked.
+  // Polls for `time`. Returns the last verdict, and collects the lanes that were given up or asked.
   SilenceVerdict look_for(Nanos time) {
     SilenceVerdict last;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
-      std::vector<std::optional<LaneLiveness>> signs;
+      std::vector<std::optional<LaneLiveness>> lanes;
       for (Line& line : lines_) {
-        // An idle one is asked by keepalive.
+        // The kernel asks an idle lane by keepalive.
         if (line.answers && (line.owes || now_ - line.heard_at >= wire::keepalive_interval(kTimeout)))
           line.heard_at = now_;
         if (line.answers || !line.owes)
           line.owes_since.reset();
         else if (!line.owes_since)
           line.owes_since = now_;
-        signs.push_back(line.open ? std::optional(LaneLiveness{hearing_of(line), line.link_down}) : std::nullopt);
+        lanes.push_back(line.open ? std::optional(LaneLiveness{hearing_of(line), line.link_down}) : std::nullopt);
       }
-      last = detect_dead_lanes(now_, signs, kTimeout, probed_at_);
+      last = detect_silent_lanes(now_, lanes, kTimeout, probed_at_);
       given_up_.insert(given_up_.end(), last.given_up.begin(), last.given_up.end());
       asked_.insert(asked_.end(), last.asked.begin(), last.asked.end());
     }
@@ -101,13 +101,13 @@ TEST_F(LaneLivenessTest, a_lane_that_owes_nothing_is_asked_first) {
   EXPECT_EQ(asked_.front(), 1);
   EXPECT_EQ(asked_.back(), 1);
   EXPECT_EQ(given_up_, Places{}) << "1 was not heard yet";
-  lines_[1].owes = true;  // it is asked, and answers
+  lines_[1].owes = true;  // the lane is asked, and answers
   look_for(50ms);
   ASSERT_FALSE(given_up_.empty());
   EXPECT_EQ(given_up_.front(), 0);
 }
 
-// The kernel sends a keepalive again after seconds, and a KEEP as soon as anything.
+// The kernel retransmits a keepalive after seconds, and a KEEP as early as any data.
 TEST_F(LaneLivenessTest, a_lane_that_owes_a_keepalive_answer_is_asked_itself) {
   lines_ = {{}, {.answers = false, .owes_keepalive = true}};
   look_for(100ms);
@@ -116,13 +116,14 @@ TEST_F(LaneLivenessTest, a_lane_that_owes_a_keepalive_answer_is_asked_itself) {
   ASSERT_FALSE(asked_.empty());
   EXPECT_EQ(asked_.front(), 1);
   EXPECT_EQ(given_up_, Places{});
-  lines_[1].owes_keepalive = false;  // it owes more now
+  lines_[1].owes_keepalive = false;  // the lane owes the answer to a frame now
   look_for(300ms);
   ASSERT_FALSE(given_up_.empty());
   EXPECT_EQ(given_up_.front(), 1);
 }
 
-// What comes by the other lane within two round trips may have been sent before both died.
+// Packets that arrive on the other lane soon after, within its usual time for an answer, may have been sent before both
+// lanes died.
 TEST_F(LaneLivenessTest, with_long_round_trips_another_lane_must_answer_later) {
   lines_ = {{.usual = 200ms}, {.usual = 200ms}};
   look_for(1s);
@@ -148,7 +149,7 @@ TEST_F(LaneLivenessTest, no_lane_is_given_up_while_all_are_silent) {
 }
 
 TEST_F(LaneLivenessTest, a_peer_that_is_silent_for_its_timeout_is_gone) {
-  lines_ = {{}, {.owes = false}};  // that is asked, and nobody takes the question
+  lines_ = {{}, {.owes = false}};  // lane 1 is asked, and nobody acknowledges the question
   look_for(1s);
   lines_[0].answers = lines_[1].answers = false;
   EXPECT_FALSE(look_for(kTimeout - 100ms).peer_is_gone);
@@ -168,7 +169,7 @@ TEST_F(LaneLivenessTest, a_new_lane_is_a_sign_of_life) {
   EXPECT_FALSE(look_for(30s).peer_is_silent) << "nobody owes an answer";
 }
 
-// Its own kernel answers, if only that the window is shut.
+// The kernel of a stopped peer answers, even if only that the window is closed.
 TEST_F(LaneLivenessTest, a_stopped_peer_is_not_silent_though_another_lane_is_lost) {
   lines_ = {{}, {}};
   look_for(1s);
@@ -181,7 +182,8 @@ TEST_F(LaneLivenessTest, a_stopped_peer_is_not_silent_though_another_lane_is_los
   EXPECT_FALSE(late.peer_is_gone);
 }
 
-// Stopped for long, its window is shut, and our kernel asks once a minute. Then the other rail dies.
+// The peer was stopped for long: its window is closed, and our kernel probes the window once a minute. Then the other
+// rail dies.
 TEST_F(LaneLivenessTest, while_a_shut_window_is_to_be_asked_about_no_peer_is_gone) {
   lines_ = {{}, {.answers = false, .owes = false, .asks_later = true, .heard_at = now_}};
   look_for(1s);
@@ -190,11 +192,11 @@ TEST_F(LaneLivenessTest, while_a_shut_window_is_to_be_asked_about_no_peer_is_gon
   EXPECT_TRUE(verdict.peer_is_silent);
   EXPECT_FALSE(verdict.peer_is_gone);
   EXPECT_EQ(given_up_, Places{});
-  lines_[1].asks_later = false, lines_[1].owes = true;  // asked, and no answer
+  lines_[1].asks_later = false, lines_[1].owes = true;  // the window probe was sent, without an answer
   EXPECT_TRUE(look_for(1s).peer_is_gone);
 }
 
-// What arrives on it says nothing of what we send there, and nobody else is heard.
+// Arrivals do not show that our own data arrives, and no other lane is heard.
 TEST_F(LaneLivenessTest, the_last_lane_is_not_given_up_though_data_arrives_on_it) {
   lines_ = {{}};
   look_for(1s);
@@ -206,8 +208,8 @@ TEST_F(LaneLivenessTest, the_last_lane_is_not_given_up_though_data_arrives_on_it
   EXPECT_EQ(given_up_, Places{});
 }
 
-// The kernel ended one lane for want of an answer; what goes by the other, idle so far, is not waited for as long once
-// more.
+// The kernel ended one lane for want of an answer. The other lane, idle so far, is not awaited for the whole timeout
+// again.
 TEST_F(LaneLivenessTest, an_end_that_only_received_need_not_wait_twice) {
   lines_ = {{.owes = false}};
   look_for(5s);
@@ -237,7 +239,7 @@ TEST_F(LaneLivenessTest, no_lane_is_given_up_without_any_link) {
   EXPECT_EQ(given_up_, Places{0});
 }
 
-// It lives, and its lane comes if its way here is open: the outage may end just before the timeout.
+// A peer that probes is alive. Its lane may still come, because the outage may end just before the timeout.
 TEST_F(LaneLivenessTest, a_peer_that_probes_has_some_time_more) {
   lines_ = {Line{}, Line{}};
   look_for(1s);

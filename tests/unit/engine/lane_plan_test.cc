@@ -155,7 +155,7 @@ TEST(LanePlan, choose_pairs__a_dead_pair_is_replaced) {
   PairList candidates = candidate_pairs(local, remote);
   std::erase(candidates, RailPair{1, 1});
   const PairList pairs = choose_pairs(candidates, {{0, 0}}, 2, 2);
-  ASSERT_EQ(pairs.size(), 3u);  // rail 1 of either side is still covered
+  ASSERT_EQ(pairs.size(), 3u);  // rail 1 of each side is still covered
   EXPECT_EQ(pairs[0], (RailPair{0, 0}));
 }
 
@@ -220,7 +220,7 @@ TEST(LanePlan, spread_pairs__any_few_in_a_row_have_different_rails) {
   EXPECT_EQ(PairList(spread.begin() + 4, spread.begin() + 8), (PairList{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
 }
 
-// The first NICs of both ends are dead, all in one subnet: some way between others is tried in the first round.
+// All NICs are in one subnet, and the first ones of both ends are dead: the first round tries a way between others.
 TEST(LanePlan, ways_of_round__reach_every_address_at_once_then_all_ways) {
   std::vector<RailPair> all;
   for (int rail = 0; rail < 8; ++rail)

@@ -1,4 +1,4 @@
-// The lanes of a session of paper are seen to, in time that stands until the test lets it pass.
+// LaneReconciler with fake lanes and a fake dialler; time stands still until the test advances it.
 #include "engine/reconcile/lane_reconciler.h"
 
 #include "tests/unit/engine/paper_dialler.h"
@@ -34,9 +34,9 @@ class LaneReconcilerTest : public SessionLanesTest {
  protected:
   ~LaneReconcilerTest() override {
     reconciler_.reset();
-    lanes_.close();  // before the dialler, which has their papers
+    lanes_.close();  // before the dialler, which owns the state of their fake lanes
   }
-  // So many rails at either end; the session began with a lane of the first ones.
+  // Begins with `rails` rails at each end, and with a lane of pair 0-0 that made the session.
   void begin(int lanes_per_rail = 1, bool v6 = false, int rails = 2) {
     for (int i = 0; i < rails; ++i) {
       rails_.push_back(own_rail(i, v6));
@@ -48,7 +48,7 @@ class LaneReconcilerTest : public SessionLanesTest {
                                                    peer_rails_, LaneReconciler::FirstLane{{0, 0}, 0}, logged_absences_);
     reconciler_->poll();
   }
-  // The other lane of a pair that is to have two: there is no way but this pair.
+  // Begins with one pair, which is to have two lanes: only its second lane is dialled.
   void begin_with_one_pair() { begin(2, false, 1); }
   long dialled(const RailPair& rails) const {
     return std::ranges::count_if(dialler_.joins, [&](const auto& join) { return join->order.rails == rails; });
@@ -72,7 +72,7 @@ TEST_F(LaneReconcilerTest, poll__dials_what_the_plan_lacks_and_nothing_twice) {
   begin();
   EXPECT_EQ(dialler_.under_way(), (std::vector<RailPair>{{1, 1}}));
   EXPECT_EQ(order(0).lane, 1);
-  EXPECT_FALSE(order(0).is_question);
+  EXPECT_FALSE(order(0).is_peer_probe);
   EXPECT_EQ(order(0).route.target.port, 4001);
   reconciler_->poll();
   EXPECT_EQ(dialler_.joins.size(), 1u);
@@ -87,7 +87,7 @@ TEST_F(LaneReconcilerTest, a_welcome_gives_the_session_a_lane) {
   EXPECT_TRUE(dialler_.under_way().empty());
 }
 
-// Only a lane that the peer may have heard the confirm of has used its number up.
+// A number is used up only if the peer may know a lane of this number.
 TEST_F(LaneReconcilerTest, the_number_of_a_lane_that_was_never_confirmed_is_used_again) {
   begin_with_one_pair();
   dialler_.answer(0, Kind::failed);
@@ -182,7 +182,7 @@ TEST_F(LaneReconcilerTest, a_family_that_has_no_route_is_not_dialled) {
   EXPECT_NE(order(0).route.source.family, *refused);
 }
 
-// The peer's packets came by that pair; the dial's own SYN comes again in seconds only.
+// The probe shows that packets pass by this pair. The slow dial's own SYN is retransmitted only seconds later.
 TEST_F(LaneReconcilerTest, on_probe__a_dial_that_takes_long_is_made_anew) {
   begin();
   reconciler_->on_probe({1, 1}, Address::Family::v4, peer_rails_);
@@ -194,24 +194,24 @@ TEST_F(LaneReconcilerTest, on_probe__a_dial_that_takes_long_is_made_anew) {
   EXPECT_EQ(std::ranges::count(dialler_.under_way(), RailPair{1, 1}), 1);
 }
 
-// A firewall that lets connections through one way only: each probe comes by pairs whose dials are swallowed, and has
-// them dialled anew.
+// A firewall passes connections in one direction only: each probe comes by pairs whose dials get no answer, and renews
+// these dials.
 TEST_F(LaneReconcilerTest, on_probe__backup_pairs_are_dialled_beside_unanswered_dials) {
   begin();
   lose_first_lane();
   reconciler_->poll();
-  const RailPair stand_ins[] = {{0, 1}, {1, 0}}, home[] = {{0, 0}, {1, 1}};
+  const RailPair backup[] = {{0, 1}, {1, 0}}, primary[] = {{0, 0}, {1, 1}};
   ASSERT_EQ(dialler_.joins.size(), 3u);
   for (const std::size_t number : {1, 2}) dialler_.answer(number, Kind::failed);
   for (int second = 0; second < 3; ++second) {
     timers_.pass(1100ms);
-    for (const RailPair& by : home) reconciler_->on_probe(by, Address::Family::v4, peer_rails_);
+    for (const RailPair& by : primary) reconciler_->on_probe(by, Address::Family::v4, peer_rails_);
   }
-  for (const RailPair& rails : home) EXPECT_GT(dialled(rails), 1) << "no dial was made anew";
-  for (const RailPair& rails : stand_ins) EXPECT_EQ(dialled(rails), 2);
+  for (const RailPair& rails : primary) EXPECT_GT(dialled(rails), 1) << "no dial was made anew";
+  for (const RailPair& rails : backup) EXPECT_EQ(dialled(rails), 2);
 }
 
-// The peer may be deaf by the lanes that are there: any pair may be the one that works.
+// The peer may hear nothing by the open lanes: any pair may be the one that works.
 TEST_F(LaneReconcilerTest, on_probe__every_pair_is_dialled) {
   begin();
   reconciler_->on_probe({1, 1}, Address::Family::v4, peer_rails_);

@@ -1,4 +1,4 @@
-// Lanes that share a rail without turns, in time that the test gives.
+// LaneShare without turns: lanes that share a rail. The test sets the time.
 #include "engine/credit/lane_share.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr Nanos kShareRtt = 100us;  // the target is 62500 bytes at 1 Gb/s
 constexpr std::uint64_t kGigabitIn5Ms = 625'000;
 constexpr std::uint64_t kEvenOf2 = 31'250, kEvenOf3 = 20'833, kIdleOf3 = 43'690;
 
-// A lane, what arrived by it, and what its peer may send.
+// A lane's share of its rail, and its arrivals.
 struct SharingLane {
   SharingLane(const std::shared_ptr<RailAccount>& account, Rate speed) : share(account, speed) {}
   Credit poll(TimePoint now) { return share.poll(now, arrivals, kShareRtt); }
@@ -31,20 +31,20 @@ struct SharingLane {
 
 class LaneShareTest : public testing::Test {
  protected:
-  // After a while in which little came: the rate is forgotten slowly.
+  // Expects about kEvenOf2: the rate decays slowly while little arrives.
   static void expect_even_of_2(const Credit& credit) {
     EXPECT_NEAR(double(credit.window_bytes), double(kEvenOf2), 6000);
     EXPECT_EQ(credit.limit, Credit::kNone);
   }
-  // Each has more to send, and all together fill the rail for 20 ms.
+  // Fills the rail for 20 ms by all lanes of lanes_. Each peer has more to send.
   void fill_rail() {
     for (int sample = 0; sample < 4; ++sample, now_ += 5ms)
       for (SharingLane* lane : lanes_) (void)lane->arrive(now_, kGigabitIn5Ms, 100);
     now_ -= 5ms;
   }
-  // All of these but no other; at the same time as before.
+  // A few bytes arrive by each of `lanes`, and by no other lane. No time passes.
   void keep_sending(std::initializer_list<SharingLane*> lanes) {
-    for (int round = 0; round < 2; ++round)  // each hears of the others
+    for (int round = 0; round < 2; ++round)  // each lane sees the demand of the others
       for (SharingLane* lane : lanes) (void)lane->arrive(now_, 1000, 100);
   }
 
@@ -87,7 +87,7 @@ TEST_F(LaneShareTest, poll__a_lane_that_ends_has_the_idle_window_after_100_ms) {
   lanes_.push_back(&c_);
   fill_rail();
   (void)a_.poll(now_ += 5ms);
-  (void)a_.poll(now_ += 10ms);  // what the lane brought is forgotten
+  (void)a_.poll(now_ += 10ms);  // the lane's weight is forgotten
   const std::uint64_t before = a_.arrive(now_, 1000, 100).window_bytes;
   EXPECT_NEAR(double(before), double(kEvenOf3), 100);
   EXPECT_EQ(a_.arrive(now_ + 1ms, 1000, 0).window_bytes, before);
@@ -122,7 +122,8 @@ TEST_F(LaneShareTest, poll__a_peer_that_sends_nothing_for_300_ms_has_no_demand) 
   EXPECT_EQ(b_.poll(now_), Credit());
 }
 
-// Frames without data come by a lane whose last segment said that more waits: another lane takes the rest.
+// The lane's last segment announced more data, but another lane carries the rest. Only control frames arrive by this
+// lane.
 TEST_F(LaneShareTest, poll__control_frames_are_no_sign_of_demand) {
   fill_rail();
   for (int ms = 0; ms < 300; ms += 10) {
@@ -137,7 +138,7 @@ TEST_F(LaneShareTest, poll__control_frames_are_no_sign_of_demand) {
   EXPECT_EQ(b_.poll(now_), Credit());
 }
 
-// Nobody looks after a process that hangs.
+// Nobody polls the lanes of a process that hangs.
 TEST_F(LaneShareTest, poll__demand_of_a_lane_without_polls_ends_with_its_lease) {
   fill_rail();
   (void)b_.arrive(now_ + 250ms, 1000, 100);
@@ -145,7 +146,7 @@ TEST_F(LaneShareTest, poll__demand_of_a_lane_without_polls_ends_with_its_lease) 
   EXPECT_EQ(b_.arrive(now_ + 500ms + 1ns, 1000, 100), Credit());
 }
 
-// The host stood still: whoever looks first finds that the leases of all others are over.
+// The host stood still: the lane that polls first finds the leases of all others expired.
 TEST_F(LaneShareTest, poll__a_pause_of_the_host_does_not_hide_the_other_lanes) {
   fill_rail();
   now_ += 700ms;
@@ -155,7 +156,7 @@ TEST_F(LaneShareTest, poll__a_pause_of_the_host_does_not_hide_the_other_lanes) {
   EXPECT_EQ(a_.arrive(now_ + 500ms, 1000, 100), Credit()) << "the other one did not come back";
 }
 
-// A peer with a large window has all its data under way, so nothing waits.
+// A peer with a large window has all its data under way, so no data waits.
 TEST_F(LaneShareTest, poll__a_lane_that_brings_much_has_demand_though_none_waits) {
   fill_rail();
   for (int sample = 0; sample < 60; ++sample, now_ += 5ms)
@@ -176,7 +177,7 @@ TEST_F(LaneShareTest, destruction_leaves_the_share_to_the_others) {
 
 TEST_F(LaneShareTest, poll__a_lane_whose_place_was_taken_over_counts_elsewhere) {
   fill_rail();
-  memory_->places[0].leased_until = 1;  // as another owner would
+  memory_->places[0].leased_until = 1;  // as another owner would write
   (void)a_.arrive(now_, 1000, 100);
   EXPECT_EQ(b_.poll(now_).window_bytes, kEvenOf2);
   EXPECT_EQ(load_of(*memory_, now_).demanding, 2);
@@ -188,17 +189,17 @@ TEST_F(LaneShareTest, poll__a_lane_has_the_least_window_while_the_account_is_ful
   for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.polled_at = now_});
   EXPECT_EQ(a_.arrive(now_, 1000, 100), (Credit{.window_bytes = kShareLeast}));
   EXPECT_EQ(a_.share.due(), TimePoint::max());
-  now_ += 500ms;  // leases are over
+  now_ += 500ms;  // all leases have expired
   EXPECT_EQ(a_.arrive(now_ + 1ns, 1000, 100), Credit()) << "alone";
   expect_even_of_2(b_.arrive(now_ + 1ns, 1000, 100));
   expect_even_of_2(a_.poll(now_ + 1ns));
 }
 
-// The nominal speed of a virtual NIC is not known: a count that jumps would be taken for a rail without bounds.
+// Lanes on a virtual NIC, whose nominal speed is not known: a count that jumps would look like a rail without bounds.
 class UnknownSpeedLaneShareTest : public LaneShareTest {
  protected:
   UnknownSpeedLaneShareTest() { lanes_ = {&d_, &e_}; }
-  // What arrives at 1 Gb/s, for both.
+  // Bytes arrive at 1 Gb/s, half of them by each lane.
   void arrive_for(Nanos time) {
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 5ms;

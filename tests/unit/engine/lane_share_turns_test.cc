@@ -1,5 +1,5 @@
-// Lanes that take turns: one beside a crowd of others that the test writes by hand, in time that the test gives; and
-// many by a port of paper.
+// LaneShare with turns: one lane beside other lanes' places that the test writes, and many lanes behind a simulated
+// switch port.
 #include <gtest/gtest.h>
 
 #include "tests/unit/engine/paper_account.h"
@@ -12,14 +12,14 @@ using namespace std::chrono_literals;
 using TurnCredit = LaneShare::Credit;
 
 constexpr TimePoint kTurnsTime{1h};
-constexpr std::uint64_t kTurnLeft = 8 * KiB;   // of a turn, when it ends
+constexpr std::uint64_t kTurnLeft = 8 * KiB;   // left of a turn when the turn ends
 constexpr std::uint64_t kTurnOf41 = 28 * KiB;  // 10 ms of 1 Gb/s, divided by 41 lanes
-constexpr int kTurnsAtATime = 32;              // of 1 Gb/s and slower rails
-constexpr int kCrowdFrom = 100;                // its first place
+constexpr int kTurnsAtATime = 32;              // on rails of 1 Gb/s and slower
+constexpr int kCrowdFrom = 100;                // first place of the crowd: other lanes, as the test writes them
 
 class CreditTurns : public testing::Test {
  protected:
-  // The rail is known to bring 1 Gb/s: the lane had it alone for a moment.
+  // The lane has measured a rate of 1 Gb/s, while it had the rail alone.
   CreditTurns() {
     (void)lane_.poll(now_ - 5ms, {.position = 1}, 100us);
     arrivals_ = {.position = 625'001};
@@ -27,7 +27,7 @@ class CreditTurns : public testing::Test {
     crowd_.resize(40, {.polled_at = now_, .turns = 10});
   }
 
-  // With all of the crowd having looked just now, but `absent`.
+  // Polls the lane. All of the crowd but `absent` polled just now.
   TurnCredit poll(int absent = -1) {
     for (int i = 0; i < int(crowd_.size()); ++i) {
       if (i != absent) crowd_[std::size_t(i)].polled_at = now_;
@@ -39,14 +39,14 @@ class CreditTurns : public testing::Test {
     arrivals_ = {.position = arrivals_.position + bytes, .segments = arrivals_.segments + 1, .waiting_kib = 100};
     return poll();
   }
-  // So many of the crowd have a turn and use it now.
+  // The first `turns` of the crowd have a turn, and use it now.
   void busy(int turns) {
     for (int i = 0; i < int(crowd_.size()); ++i)
       crowd_[std::size_t(i)].turn = i < turns, crowd_[std::size_t(i)].used_at = now_;
   }
   AccountMemory::Place& mine() { return memory_->places[0]; }
   bool has_turn() { return mine().has_turn != 0; }
-  // Nobody else has one: takes all that it may.
+  // No other lane has a turn: the lane takes turns until it waits.
   void take_turns_until_it_waits() {
     busy(0);
     TurnCredit credit = arrive(1000);
@@ -187,7 +187,7 @@ TEST_F(CreditTurns, poll__a_peer_that_ignores_its_limit_for_300_ms_has_no_demand
   EXPECT_FALSE(has_turn());
 }
 
-// It cannot send, so its silence says nothing.
+// A peer that waits cannot send, so its silence does not end its demand.
 TEST_F(CreditTurns, poll__a_peer_that_waits_for_its_turn_keeps_its_demand) {
   busy(kTurnsAtATime);
   for (int round = 0; round < 3; ++round) {
@@ -245,7 +245,7 @@ TEST_F(CreditTurns, poll__turns_forged_in_a_lanes_own_place_are_ignored) {
   }
 }
 
-// Its process stood still: the others went on meanwhile, and would have to wait until it has caught up.
+// The lane's process stood still while the others had turns. They need not wait until the lane has caught up.
 TEST_F(CreditTurns, poll__a_lane_that_was_away_counts_as_many_turns_as_others) {
   busy(kTurnsAtATime);
   (void)arrive(1000);
@@ -272,8 +272,8 @@ TEST_F(CreditTurns, poll__a_lane_with_a_turn_is_not_away_before_its_turn_is_over
   EXPECT_EQ(mine().turns, 11u);
 }
 
-// The last segment by the lane said that more waits, and another lane took the rest. Turns come all the same, and
-// nobody uses them.
+// The lane's last segment announced more data, but another lane carries the rest. The lane still gets turns, which
+// nobody uses.
 TEST_F(CreditTurns, poll__unused_turns_do_not_keep_up_demand) {
   TurnCredit credit = arrive(1000);
   credit = arrive(credit.limit - arrivals_.position);
@@ -290,7 +290,7 @@ TEST_F(CreditTurns, poll__unused_turns_do_not_keep_up_demand) {
   EXPECT_EQ(lane_.due(), now_ + 99ms) << "and then never";
 }
 
-// Its process hangs, or wants all for itself: it waits for ever, says so each time, and never takes a turn.
+// A lane polls, waits for ever, and never takes a turn: its process is broken, or wants the rail for itself.
 TEST_F(CreditTurns, poll__a_forged_place_that_waits_delays_a_turn_by_100_ms) {
   for (PaperPlace& place : crowd_) place.turns = 0;
   take_turns_until_it_waits();
@@ -306,8 +306,8 @@ TEST_F(CreditTurns, poll__a_forged_place_that_waits_delays_a_turn_by_100_ms) {
   EXPECT_LE(begun, 21) << "two turns, then 100 ms";
 }
 
-// The others stood still when lanes began at a count of their own: a lane that is far ahead of all that wait would have
-// one turn each 100 ms for long.
+// A lane that began while the others stood still may be far ahead of them. It must not have only one turn each 100 ms
+// for long.
 TEST_F(CreditTurns, poll__a_lane_far_ahead_counts_from_the_others_after_100_ms) {
   mine().turns = 1000;
   busy(0);
@@ -333,7 +333,7 @@ TEST_F(CreditTurns, poll__forged_places_leave_a_lane_one_turn_each_100_ms) {
   EXPECT_GE(mine().turns, 19u) << "from 10 on";
 }
 
-// Lanes that begin one after the other, each with a turn at once, are not each one ahead of the lane before.
+// Lanes begin one after the other, each with a turn at once. A lane does not count one turn more than the lane before.
 TEST_F(CreditTurns, poll__a_new_lane_is_not_ahead_where_no_lane_waits) {
   busy(int(crowd_.size()));
   crowd_[3].turns = 20;
@@ -345,7 +345,7 @@ constexpr Nanos kSmallestTurn{8 * PaperPort::kPacketTime / 4};  // 8 KiB at 1 Gb
 
 class PortCreditTurns : public testing::TestWithParam<int> {
  protected:
-  // All of them begin at once; what is measured begins when they share.
+  // All senders begin at once. The measurement begins 200 ms later, when they share the rail.
   PortCreditTurns() {
     port_.add(GetParam());
     port_.run(200ms);

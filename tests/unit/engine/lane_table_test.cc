@@ -1,4 +1,4 @@
-// Lanes of paper in a table without a session.
+// LaneTable with fake lanes and without a session.
 #include "engine/session/lane_table.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 class LaneTableTest : public testing::Test {
  protected:
-  // The place it got; -1: none.
+  // Adds a lane, and returns its place; -1: none is free.
   int add(int number, int rail) {
     const int place = table_.find_free();
     if (place < 0) return place;
@@ -30,7 +30,7 @@ class LaneTableTest : public testing::Test {
     const LaneDriver::Claim claim(driver);
     driver.start(protocol::LaneId(number), {rail, rail}, std::move(lane));
   }
-  // Nobody reads or writes the lane from now on; its wire has it still.
+  // Begins to end the lane: nobody reads or writes it any more, but the wire has not ended it yet.
   void begin_end(int place) {
     LaneDriver& driver = table_.at(place);
     const LaneDriver::Claim claim(driver);
@@ -41,7 +41,7 @@ class LaneTableTest : public testing::Test {
     const LaneDriver::Claim claim(driver);
     driver.close();
   }
-  // What the protocol has to say stays half written there.
+  // Blocks the lane: a frame of the protocol stays half written.
   void block(int place, int number) {
     {
       const SharedProtocol::Locked locked = protocol_.lock();
@@ -53,7 +53,7 @@ class LaneTableTest : public testing::Test {
     const LaneDriver::Claim claim(driver);
     (void)driver.pass(1 << 20, true);
   }
-  // Lanes by whose numbers or generations the table finds one.
+  // Returns the numbers of the lanes that with_lane() finds for `which`.
   template <class Which>
   std::vector<int> found(const Which& which) const {
     std::vector<int> numbers;
@@ -167,7 +167,7 @@ TEST_F(LaneTableTest, find__a_lane_is_found_until_it_ends_and_no_successor) {
   EXPECT_EQ(found(LaneRef{0, seen.generation + 1}), Numbers{1});
 }
 
-// The lane may end, and another take its place, between a look and the claim.
+// Between the lookup and the claim, the lane may end and another lane may take its place.
 TEST_F(LaneTableTest, with_lane__what_becomes_of_a_lane_before_its_claim_counts) {
   ASSERT_EQ(add(0, 0), 0);
   const LaneRef seen{0, table_.at(0).generation()};
@@ -207,8 +207,7 @@ TEST_F(LaneTableTest, each_claimed__holds_one_claim_at_a_time_also_of_closed_lan
   for (int place = 0; place < table_.count(); ++place) EXPECT_FALSE(is_claimed(place)) << place;
 }
 
-// ----------------------------------------------------------------------------------------------- what lanes are
-// together
+// -------------------------------------------------------------------------------------------------- all lanes together
 
 TEST_F(LaneTableTest, rail_names__those_of_open_lanes_once_each) {
   EXPECT_EQ(table_.rail_names(), "");
@@ -262,9 +261,9 @@ std::shared_ptr<wire::LaneMetrics> lane_that_sent(const std::string& rail, const
 TEST_F(LaneTableTest, stats__lanes_by_place_then_sums_of_former_ones_by_rail) {
   table_.count_by(0, lane_that_sent("eth0", "a", 1));
   table_.count_by(1, lane_that_sent("eth1", "b", 10));
-  table_.count_by(0, lane_that_sent("eth1", "c", 100));     // eth0 was there
-  table_.count_by(1, lane_that_sent("eth0", "d", 1000));    // eth1
-  table_.count_by(0, lane_that_sent("eth0", "e", 10'000));  // eth1 again
+  table_.count_by(0, lane_that_sent("eth1", "c", 100));     // replaces eth0
+  table_.count_by(1, lane_that_sent("eth0", "d", 1000));    // replaces eth1
+  table_.count_by(0, lane_that_sent("eth0", "e", 10'000));  // replaces eth1
   const std::vector<LaneStats> stats = table_.stats();
   ASSERT_EQ(stats.size(), 4u);
   const auto expect = [&](std::size_t at, const std::string& rail, const std::string& from, std::uint64_t bytes) {

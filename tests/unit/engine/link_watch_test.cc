@@ -36,7 +36,7 @@ class LinkWatchTest : public testing::Test {
   void apply(std::vector<LinkState> news) {
     on_reactor(reactor_, [&] { watch_->apply(news); });
   }
-  // What was told once more time has passed than a change must last.
+  // Returns the reports so far, after more time than a change must last.
   std::string told() {
     std::this_thread::sleep_for(3 * LinkWatch::kSteady);
     std::string told;
@@ -47,7 +47,7 @@ class LinkWatchTest : public testing::Test {
   std::vector<Rail> rails_;
   Reactor reactor_;
   std::unique_ptr<LinkWatch> watch_;
-  std::string reported_;  // the reactor's thread's
+  std::string reported_;  // belongs to the reactor's thread
 };
 
 TEST_F(LinkWatchTest, is_up__is_the_state_reported_last) {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "engine/api/stream_setup.h"
+#include "engine/api/listen_queue.h"
 #include "tests/unit/engine/session_fixture.h"
 
 namespace railweave::engine {
@@ -24,7 +24,7 @@ TEST_F(SessionTest, streams_beyond_the_budget_have_no_slots_until_an_accept) {
   queue_->close();
 }
 
-// The peer's session ended without an answer, and it opens the stream again in another.
+// The session ended before the peer had an answer, and the peer opens the stream again in another session.
 TEST_F(SessionTest, a_live_stream_is_accepted_before_one_of_an_ended_session) {
   add_lanes(1);
   paper_[0].says(protocol::OpenFrame{.stream = 0, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});

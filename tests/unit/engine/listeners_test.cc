@@ -9,7 +9,7 @@ class ListenersTest : public SessionTest {
  protected:
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override { return listeners_.find(id); }
 
-  // The peer opens streams to that listener, from number `first` on.
+  // The peer opens `count` streams to `listener`, with numbers from `first` on.
   void open_streams(int first, int count, std::uint32_t listener) {
     for (int i = 0; i < count; ++i)
       paper_[0].says(protocol::OpenFrame{.stream = protocol::StreamId(first + i),

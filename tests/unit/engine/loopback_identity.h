@@ -1,4 +1,4 @@
-// The identity of an engine that is not there: one loopback rail, and the wires of this build.
+// An Identity without an engine: one loopback rail, and the wires of this build.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What a sender's log says of a receiver that lets nothing go (docs/internals/credit_windows.md).
+// A sender's warnings about a receiver whose credit allows nothing (docs/internals/credit_windows.md).
 #include <gtest/gtest.h>
 
 #include "tests/unit/engine/paper_lanes.h"

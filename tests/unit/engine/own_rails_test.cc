@@ -1,5 +1,5 @@
-// Rails of loopback, and those of real network namespaces whose interfaces come and go. Each test of these runs on a
-// thread that has a namespace of its own, and so do the reactor that it starts and its commands.
+// OwnRails on loopback, and in network namespaces whose interfaces come and go. Each test in a namespace runs on a
+// thread with its own namespace. Its reactor and its commands share the namespace.
 #include "engine/rails/own_rails.h"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ bool run_in_shell(const std::string& commands) {
   return ::system(("{ " + commands + "; } >/dev/null 2>&1").c_str()) == 0;
 }
 
-// `eth0` and `eth1`, each a cable to a port of the same number: 10.0.0.1/24 and 10.0.1.1/24.
+// Two rails, `eth0` (10.0.0.1/24) and `eth1` (10.0.1.1/24). Each is a veth whose other end is `port0` or `port1`.
 constexpr char kTwoCables[] =
     "set -e; ip link set lo up; for i in 0 1; do ip link add eth$i type veth peer name port$i; "
     "ip link set eth$i up; ip link set port$i up; ip addr add 10.0.$i.1/24 dev eth$i; done";
@@ -110,7 +110,7 @@ constexpr char kThirdCable[] =
     "set -e; ip link add eth2 type veth peer name port2; ip addr add 10.0.2.1/24 dev eth2; ip link set eth2 up; ip "
     "link set port2 up";
 
-// An engine's rails with nothing around them.
+// OwnRails without an engine. Records the events.
 class Host {
  public:
   explicit Host(DeviceModel devices) {
@@ -134,7 +134,7 @@ class Host {
     reactor_.stop();
   }
 
-  // Looks on the reactor's thread once this was heard, and all else that was found with it. Forgets what was heard.
+  // Waits until `event` was recorded. Then runs `at` on the reactor's thread and clears the record.
   void after(const std::string& event, const std::function<void(const OwnRails&)>& at) {
     ASSERT_TRUE(eventually_on(reactor_, [&] { return std::ranges::count(heard_, event) > 0; })) << event;
     on_reactor(reactor_, [&] {
@@ -142,7 +142,7 @@ class Host {
       heard_.clear();
     });
   }
-  // On the reactor's thread.
+  // Call on the reactor's thread.
   bool heard(const std::string& event) const { return std::ranges::count(heard_, event) > 0; }
   void poll(const std::function<void(const OwnRails&)>& at) {
     on_reactor(reactor_, [&] { at(*rails_); });
@@ -168,12 +168,12 @@ class Host {
   Config config_;
   Reactor reactor_;
   std::unique_ptr<OwnRails> rails_;
-  std::vector<std::string> heard_;  // the reactor's thread's
+  std::vector<std::string> heard_;  // belongs to the reactor's thread
 };
 
 class OwnRailsTest : public testing::Test {
  protected:
-  // Runs `test` in a namespace with two cables, or skips where there is no privilege for namespaces or no ip(8).
+  // Runs `test` in a namespace with two rails. Skips the test without the privilege for namespaces, or without ip(8).
   void with_host(DeviceModel devices, const std::function<void(Host&)>& test) {
     bool made = false;
     std::thread([&] {
@@ -269,7 +269,7 @@ TEST_F(OwnRailsTest, an_interface_that_is_plugged_out_and_in_is_the_rail_it_was)
   });
 }
 
-// A peer would take an address that two rails tell of for two rails.
+// A peer would see two rails in an address that two rails announce.
 TEST_F(OwnRailsTest, an_address_that_changes_rails_keeps_its_port) {
   with_host(DeviceModel::rails, [](Host& host) {
     std::uint16_t port = 0;
@@ -288,7 +288,7 @@ TEST_F(OwnRailsTest, close__changes_are_no_longer_reported) {
   with_host(DeviceModel::aggregate, [](Host& host) {
     host.close();
     ASSERT_TRUE(run_in_shell("ip link set port1 down"));
-    Host other(DeviceModel::aggregate);  // hears what the kernel tells, later than the first would have
+    Host other(DeviceModel::aggregate);  // gets the kernel's news no earlier than `host` would
     ASSERT_TRUE(run_in_shell("ip link set port0 down"));
     other.after("link 0-", [&](const OwnRails&) {});
     host.poll([&](const OwnRails&) { EXPECT_FALSE(host.heard("link 1-") || host.heard("link 0-")); });

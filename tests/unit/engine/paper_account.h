@@ -1,4 +1,4 @@
-// Places of a rail's account that a test writes by hand: lanes of other processes, well-behaved or not.
+// Writes places of a rail's account as lanes of other processes do, well-behaved ones or not.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,16 @@
 
 namespace railweave::engine {
 
+// The values of one place.
 struct PaperPlace {
   TimePoint polled_at;
   bool demand = true;
   bool turn = false;
-  TimePoint used_at = polled_at;  // the turn
+  TimePoint used_at = polled_at;  // when the turn was used last
   std::uint32_t turns = 0;
 };
 
-// Places up to this one count as taken once.
+// Writes place `number`. All places up to it count as taken before.
 inline void write_place(AccountMemory& memory, int number, const PaperPlace& paper) {
   AccountMemory::Place& place = memory.places[std::size_t(number)];
   place.leased_until = (paper.polled_at + RailAccount::kLease).time_since_epoch().count();

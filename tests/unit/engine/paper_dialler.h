@@ -1,4 +1,4 @@
-// A dialler and timers of paper: a test sees what was asked of them, and answers or fires when it likes.
+// A fake LaneDialler and fake Timers: the test reads the orders, answers the joins, and lets time pass.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,6 +18,7 @@
 
 namespace railweave::engine {
 
+// Fake timers, which run in pass() only.
 class PaperTimers final : public Timers {
  public:
   explicit PaperTimers(StandingClock& clock) : clock_(clock) {}
@@ -29,7 +30,7 @@ class PaperTimers final : public Timers {
   void cancel(TimerId timer) override { tasks_.erase(timer); }
 
   bool none_is_set() const { return tasks_.empty(); }
-  // Lets `time` pass, and what falls due within it happen in order.
+  // Advances the clock by `time`, and runs the timers that fall due in their order.
   void pass(Nanos time) {
     const TimePoint end = clock_.at + time;
     for (;;) {
@@ -52,13 +53,14 @@ class PaperTimers final : public Timers {
   TimerId last_ = 0;
 };
 
+// A fake dialler: the test answers each join with answer() or welcome().
 class PaperDialler final : public LaneDialler {
  public:
-  // One join, from its order until it is destroyed.
+  // One call of join(), and what became of it.
   struct Dialled {
     JoinOrder order;
     Answered answered;
-    bool given_up = false;  // the Join is gone
+    bool given_up = false;  // the Join was destroyed
     int taken = 0;
   };
 
@@ -74,7 +76,7 @@ class PaperDialler final : public LaneDialler {
     return no_route ? no_route(rail, route) : std::string();
   }
 
-  // The join of that number is answered.
+  // Answers join `number`; the first is 0.
   void answer(std::size_t number, JoinAnswer::Kind kind, std::string why = "no") {
     answer(number, {.kind = kind, .why = std::move(why)});
   }
@@ -83,7 +85,7 @@ class PaperDialler final : public LaneDialler {
                     .remote_rail = remote_rail >= 0 ? remote_rail : joins.at(number)->order.rails.remote,
                     .why = {}});
   }
-  // The pairs of rails of the joins under way, in the order in which they were dialled.
+  // Returns the pairs of the joins that were not given up, in the order of dialling.
   std::vector<RailPair> under_way() const {
     std::vector<RailPair> pairs;
     for (const auto& dialled : joins)
@@ -91,7 +93,7 @@ class PaperDialler final : public LaneDialler {
     return pairs;
   }
 
-  std::vector<std::shared_ptr<Dialled>> joins;  // ever
+  std::vector<std::shared_ptr<Dialled>> joins;  // all calls of join() that succeeded
   bool lacks_memory = false;
   Status cannot_begin, cannot_take;
   std::function<std::string(int, const Route&)> no_route;

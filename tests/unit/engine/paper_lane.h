@@ -1,4 +1,4 @@
-// A lane made of paper: a test writes what arrives on it, and reads what was sent.
+// A fake lane: the test writes the frames that arrive, and reads the frames that were sent.
 #pragma once
 
 #include <algorithm>
@@ -19,29 +19,29 @@ namespace railweave::engine {
 using protocol::FrameHeader;
 using protocol::FrameType;
 
-// What the test writes on a lane and sees of it; outlives the lane itself.
+// The state of a fake lane, written and read by the test. Outlives the lane.
 struct Paper {
-  std::deque<FrameHeader> arriving;  // their payload is zeroes
-  Status ending;                     // once all was read
-  bool stuck = false;                // the kernel takes no more
-  bool lacks_memory = false;         // whoever reads finds none
+  std::deque<FrameHeader> arriving;  // frames that read() delivers; payloads are zeroes
+  Status ending;                     // error of read() once nothing arrives any more; ok: none
+  bool stuck = false;                // write() blocks: the kernel takes no more
+  bool lacks_memory = false;         // read() throws std::bad_alloc
   int reads = 0;
   bool alters_headers = false;
-  std::optional<TimePoint> silent_since;  // its kernel owes an answer
-  bool acknowledged = true;               // the peer's kernel has what is sent
-  std::vector<FrameHeader> sent;          // wholly written
-  bool halfway = false;                   // headers arrive, their payload does not
-  bool lingers = false;                   // its wire does not let go of it
-  bool is_read = false;                   // its kernel reads payload until the lane is closed
+  std::optional<TimePoint> silent_since;  // the peer's kernel owes an answer since then
+  bool acknowledged = true;               // the peer's kernel acknowledged all that was sent
+  std::vector<FrameHeader> sent;          // frames that were written completely
+  bool halfway = false;                   // a header arrives, and its payload does not
+  bool lingers = false;                   // end() returns false: the lane has not ended yet
+  bool is_read = false;                   // the kernel reads payload until the lane is closed
   bool closed = false;
-  std::vector<std::span<const std::byte>> withdrawn;  // targets
+  std::vector<std::span<const std::byte>> withdrawn;  // withdrawn targets
   std::uint32_t sequence = 0;
 
   void says(FrameHeader h) {
     h.sequence = sequence++;
     arriving.push_back(h);
   }
-  // With the CRC of its zeroes, or a wrong one.
+  // Adds a frame with the CRC of its payload; `altered`: with a wrong CRC.
   void says_checked(FrameHeader h, bool altered) {
     const std::vector<std::byte> payload(h.length);
     h.flags |= protocol::kFlagChecked;
@@ -118,7 +118,7 @@ class PaperLane final : public wire::Lane {
     }
   }
   Status finish_writing() override { return {}; }
-  int descriptor() const override { return 1'000'000; }  // beyond what the fork guard closes
+  int descriptor() const override { return 1'000'000; }  // greater than those that the fork guard closes
 
  private:
   Paper& paper_;

@@ -1,4 +1,4 @@
-// Lanes of paper without a session around them, by a clock that stands.
+// SessionLanesTest: SessionLanes with fake lanes and without a session. Time stands still until the test advances it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 namespace railweave::engine {
 
+// A clock that stands still: the test sets `at`.
 class StandingClock final : public Clock {
  public:
   TimePoint now() const override { return at; }
@@ -25,7 +26,7 @@ class SessionLanesTest : public testing::Test, public LanesOwner {
     ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(number), {rail, rail},
                                 std::make_unique<PaperLane>(paper_[number], "eth" + std::to_string(rail)), false));
   }
-  // By two pairs of rails, and none is heard for so long that the peer counts as silent.
+  // Adds two lanes over two pairs of rails. Neither is heard for so long that the peer counts as silent.
   void add_two_silent_lanes() {
     for (int i : {0, 1}) {
       add_lane(i, i);
@@ -43,7 +44,7 @@ class SessionLanesTest : public testing::Test, public LanesOwner {
     for (int i = 0; i < 3; ++i) lanes_.drive(1 << 20, true);
   }
   long fences(int paper) const { return std::ranges::count(paper_[paper].sent, FrameType::fence, &FrameHeader::type); }
-  // A lane had place 1, and another has it now.
+  // Loses the lane in place 1, and adds another lane in this place.
   void use_place_again() {
     add_lane(0, 0);
     add_lane(1, 1);

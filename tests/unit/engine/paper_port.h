@@ -1,6 +1,6 @@
-// A switch's port of 1 Gb/s and the rail behind it: senders queue up in the port as far as their lanes' receivers let
-// them, in virtual time. Each sender has more to send always. Packets are of 4 KiB; what a receiver says, and its
-// acknowledgement, are with the sender a round trip later.
+// A simulated switch port of 1 Gb/s with a rail behind it, in virtual time. Senders always have more to send, and queue
+// packets of 4 KiB in the port as far as the receiver's credit allows. Credit and acknowledgements reach the sender one
+// round trip later.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class PaperPort {
  public:
   static constexpr std::uint64_t kPacket = 4 * KiB;
   static constexpr Nanos kPacketTime{32'768};
-  static constexpr std::uint64_t kOwnBound = 256 * KiB;  // a sender's
+  static constexpr std::uint64_t kOwnBound = 256 * KiB;  // of a sender, whatever its credit
   static constexpr Nanos kRtt = std::chrono::microseconds(100);
 
   struct Sender {
@@ -24,8 +24,8 @@ class PaperPort {
     LaneShare::Arrivals arrivals{.position = 0, .waiting_kib = 1000};
     LaneShare::Credit heard{.window_bytes = 16 * KiB};
     std::uint64_t sent = 0, acknowledged = 0;
-    bool stands_still = false;        // its process does not run
-    std::uint64_t arrived_bytes = 0;  // since forget(), as all below
+    bool stands_still = false;        // the sender's process does not run
+    std::uint64_t arrived_bytes = 0;  // since forget(), like the fields below
     TimePoint arrived_at{};
     Nanos longest_pause{0};
   };
@@ -42,7 +42,7 @@ class PaperPort {
     for (const TimePoint end = now_ + time; now_ < end; now_ += kPacketTime) step();
     for (Sender& s : senders) note_pause(s);
   }
-  // What was measured up to now.
+  // Resets all measurements.
   void forget() {
     for (Sender& s : senders) s.arrived_bytes = 0, s.arrived_at = now_, s.longest_pause = {};
     most_queued_bytes = idle_steps = steps = 0;

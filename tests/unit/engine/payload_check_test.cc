@@ -63,7 +63,7 @@ TEST_F(PayloadCheckTest, a_payload_whose_memory_is_withdrawn_is_thrown_away) {
   for (const bool read_while_landing : {false, true}) {
     const wire::Target target = expect(read_while_landing);
     check_.withdraw(std::span(place_).last(1));
-    if (read_while_landing) arrives(target, true);  // else the lane throws it away
+    if (read_while_landing) arrives(target, true);  // else the lane discards the payload
     EXPECT_EQ(check_.arrived(), Verdict::none);
     EXPECT_TRUE(untouched());
   }

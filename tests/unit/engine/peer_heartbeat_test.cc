@@ -11,15 +11,15 @@ using namespace std::chrono_literals;
 
 class PeerHeartbeatTest : public testing::Test {
  protected:
-  // What was said in so long, looked at every 50 ms: a letter each, asks counted apart.
+  // Polls every 50 ms for `time`. Returns the verdicts, a letter each; counts the probes in probes_.
   std::string look_for(Nanos time, bool answers, bool waits = true, bool kernel_answers = true) {
     std::string said;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
       switch (heartbeat_.observe(now_, consumed_, waits, kernel_answers)) {
         case PeerHeartbeat::Verdict::fine: break;
-        case PeerHeartbeat::Verdict::ask:
-          ++asked_;
+        case PeerHeartbeat::Verdict::probe_due:
+          ++probes_;
           if (answers) ++consumed_;
           break;
         case PeerHeartbeat::Verdict::stopped: said += "s"; break;
@@ -33,23 +33,23 @@ class PeerHeartbeatTest : public testing::Test {
   PeerHeartbeat heartbeat_{20s};
   TimePoint now_{1h};
   std::uint64_t consumed_ = 0;
-  int asked_ = 0;
+  int probes_ = 0;
 };
 
 TEST_F(PeerHeartbeatTest, a_peer_that_answers_is_asked_every_second_and_stays_fine) {
   EXPECT_EQ(look_for(60s, true), "");
-  EXPECT_GE(asked_, 50);
-  EXPECT_LE(asked_, 60);
+  EXPECT_GE(probes_, 50);
+  EXPECT_LE(probes_, 60);
 }
 
 TEST_F(PeerHeartbeatTest, a_peer_that_sends_frames_is_not_asked) {
   for (int i = 0; i < 100; ++i, ++consumed_) EXPECT_EQ(look_for(500ms, false), "");
-  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(probes_, 0);
 }
 
 TEST_F(PeerHeartbeatTest, a_peer_that_nobody_waits_for_is_not_asked) {
   EXPECT_EQ(look_for(600s, false, false), "");
-  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(probes_, 0);
   EXPECT_EQ(look_for(4900ms, false), "") << "from when somebody does";
 }
 
@@ -67,7 +67,7 @@ TEST_F(PeerHeartbeatTest, a_peer_that_is_stopped_for_the_whole_timeout_is_gone) 
   EXPECT_EQ(look_for(1100ms, false).front(), 'g');
 }
 
-// Both ends of a job are suspended and go on: the one that wakes first has not heard from the other for hours.
+// Both ends of a job are suspended and resumed. The end that wakes first has not heard the other for hours.
 TEST_F(PeerHeartbeatTest, a_pause_of_our_own_process_does_not_count) {
   look_for(1s, true);
   now_ += 1h;
@@ -91,20 +91,20 @@ TEST_F(PeerHeartbeatTest, a_peer_is_never_gone_without_a_timeout) {
   for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.observe(now_ += 1s, 0, true, true), PeerHeartbeat::Verdict::gone);
 }
 
-// By two lanes that hold a hundred bytes each.
+// A probe sent by two lanes, behind 100 bytes on each.
 class HeartbeatProbeTest : public testing::Test {
  protected:
   HeartbeatProbeTest() {
-    question_.goes_by({0, 7, 100, 0});
-    question_.goes_by({1, 8, 100, 0});
+    probe_.goes_by({0, 7, 100, 0});
+    probe_.goes_by({1, 8, 100, 0});
   }
   bool travels_after(Nanos time, std::optional<std::uint64_t> first, std::optional<std::uint64_t> second) {
     now_ += time;
-    question_.observe(now_, [&](const HeartbeatProbe::Path& way) { return way.place == 0 ? first : second; });
-    return question_.travels(now_);
+    probe_.observe(now_, [&](const HeartbeatProbe::Path& way) { return way.place == 0 ? first : second; });
+    return probe_.travels(now_);
   }
 
-  HeartbeatProbe question_;
+  HeartbeatProbe probe_;
   TimePoint now_{1h};
 };
 
@@ -112,22 +112,22 @@ TEST_F(HeartbeatProbeTest, a_probe_travels_while_one_of_its_lanes_moves) {
   EXPECT_TRUE(travels_after(900ms, 10, 0));
   EXPECT_TRUE(travels_after(900ms, 10, 0));
   EXPECT_TRUE(travels_after(900ms, 10, 50));
-  EXPECT_TRUE(question_.is_asked());
+  EXPECT_TRUE(probe_.is_unanswered());
   EXPECT_FALSE(travels_after(1s, 10, 50)) << "a stopped peer's kernel has taken what it can";
 }
 
 TEST_F(HeartbeatProbeTest, a_probe_has_arrived_when_the_first_lane_brought_it) {
   EXPECT_FALSE(travels_after(10ms, 50, 100));
-  EXPECT_TRUE(question_.is_asked()) << "and not to be asked again";
+  EXPECT_TRUE(probe_.is_unanswered()) << "and no other is sent";
   EXPECT_FALSE(travels_after(10ms, 60, 120));
-  question_.answered();
-  EXPECT_FALSE(question_.is_asked());
+  probe_.answered();
+  EXPECT_FALSE(probe_.is_unanswered());
 }
 
 TEST_F(HeartbeatProbeTest, a_probe_that_is_lost_with_its_lanes_is_to_be_sent_again) {
   EXPECT_TRUE(travels_after(10ms, {}, 10));
   EXPECT_FALSE(travels_after(10ms, {}, {}));
-  EXPECT_FALSE(question_.is_asked());
+  EXPECT_FALSE(probe_.is_unanswered());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace railweave::engine {
 namespace {
 
-// A session whose only lane was lost, and a peer's door, which nobody opens but the test.
+// A session whose only lane was lost, and the listener of its peer, at which the test accepts connections.
 class PeerProbeTest : public SessionTest {
  protected:
   PeerProbeTest() {
@@ -26,30 +26,30 @@ class PeerProbeTest : public SessionTest {
     probe_.reset();
   }
   void SetUp() override {
-    auto door = wire::listen_at(rails_[0].addresses[0], PortRange{}, {});
-    ASSERT_TRUE(door.ok());
-    door_ = std::move(door->fd);
-    const PeerRail peer_rail{"lo", 10'000, {{rails_[0].addresses[0], door->address.port()}}, false};
+    auto listener = wire::listen_at(rails_[0].addresses[0], PortRange{}, {});
+    ASSERT_TRUE(listener.ok());
+    listener_ = std::move(listener->fd);
+    const PeerRail peer_rail{"lo", 10'000, {{rails_[0].addresses[0], listener->address.port()}}, false};
     announced_ = {peer_rail};
     self_.rails = &rails_;
     self_.announced = &announced_;
     self_.config = &config_;
     add_lanes(1);
-    session_->lanes().join_began();  // so that it does not end with its lane
+    session_->lanes().join_began();  // so that the session does not end with its lane
     paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
     drive();
     ASSERT_TRUE(session_->is_without_lanes());
     probe_ = std::make_unique<PeerProbe>(SessionAccess{reactor_, dialler_, session_->lanes(), rails_}, announced_);
     ASSERT_TRUE(reactor_.start().ok());
   }
-  // A connection that says its Hello, or none.
+  // Accepts a connection and reads its Hello. Returns no descriptor if either does not come in time.
   OwnedFd probed() {
     const timeval patience{2, 0};
-    (void)::setsockopt(door_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    const int flags = ::fcntl(door_.get(), F_GETFL);
-    (void)::fcntl(door_.get(), F_SETFL, flags & ~O_NONBLOCK);
-    OwnedFd fd(::accept(door_.get(), nullptr, nullptr));
-    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);  // less than a probe has
+    (void)::setsockopt(listener_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const int flags = ::fcntl(listener_.get(), F_GETFL);
+    (void)::fcntl(listener_.get(), F_SETFL, flags & ~O_NONBLOCK);
+    OwnedFd fd(::accept(listener_.get(), nullptr, nullptr));
+    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);  // less time than a probe has
     std::array<std::byte, kHelloFixedBytes> head;
     if (::recv(fd.get(), head.data(), head.size(), MSG_WAITALL) != ssize_t(head.size())) fd.reset();
     auto bytes = fd ? hello_bytes(head) : Result<std::size_t>(std::size_t{0});
@@ -62,12 +62,12 @@ class PeerProbeTest : public SessionTest {
   std::vector<Rail> rails_{1};
   std::vector<PeerRail> announced_;
   Identity self_;
-  OwnedFd door_;
+  OwnedFd listener_;
   RailDialler dialler_{reactor_, self_, InstanceId{1}, 0, *session_, [](Session&, NewLane) {}};
   std::unique_ptr<PeerProbe> probe_;
 };
 
-// What it says of our rails is old by then, and the peer would take it for news.
+// A probe under way announces our rails as they were before. The peer would take the announcement for news.
 TEST_F(PeerProbeTest, a_probe_ends_when_a_lane_stands_again) {
   on_reactor(reactor_, [this] { probe_->poll(); });
   const OwnedFd asked = probed();

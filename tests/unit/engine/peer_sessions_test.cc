@@ -1,4 +1,4 @@
-// PeerSessionsTest of sessions of paper. The reactor does not run.
+// PeerSessions with sessions on fake lanes. The reactor does not run.
 #include "engine/api/peer_sessions.h"
 
 #include "tests/unit/engine/session_fixture.h"
@@ -20,14 +20,14 @@ class PeerSessionsTest : public SessionTest {
     rails[1].name = "lo1";
     return rails;
   }
-  // A lane each: paper 0 is the session's by rails, paper 1 the other's.
+  // Gives each session a lane: paper_[0] to session_, which goes by rails, and paper_[1] to within_host_.
   void add_both() {
     add_lanes(1);
     ASSERT_TRUE(within_host_->add_lane(0, {0, 0}, std::make_unique<PaperLane>(paper_[1], "shm")));
     peers_.add(session_, true);
     peers_.add(within_host_, false);
   }
-  // What the peer was told of rails, in order: their numbers.
+  // Returns the numbers of the rails that lane `paper` announced, in order.
   std::vector<int> told(int paper) {
     drive(3);
     for (int i = 0; i < 3; ++i) within_host_->drive(1 << 20, true);
@@ -137,7 +137,8 @@ TEST_F(PeerSessionsTest, apply_rails__a_malformed_rail_ends_the_session) {
   ASSERT_TRUE(session_->over());
   const auto pending = pending_stream();
   session_->open(pending);
-  EXPECT_TRUE(pending->take().status().message().starts_with("connection to paper lost: it told of its rail 3: "))
+  EXPECT_TRUE(pending->take().status().message().starts_with(
+      "connection to paper lost: malformed announcement of the peer's rail 3: "))
       << pending->take().status().message();
   EXPECT_FALSE(within_host_->over());
 }

@@ -1,4 +1,4 @@
-// Places of an account, in time that the test gives. Who else writes there is a test's hand.
+// RailAccount and AccountPlace. The test sets the time, and writes the places of other processes.
 #include "engine/credit/rail_account.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class RailAccountTest : public testing::Test {
   RailLoad load(TimePoint now = kAccountTime) const { return load_of(*memory_, now); }
   AccountMemory::Place& raw(int number) { return memory_->places[std::size_t(number)]; }
   void write(int number, const PaperPlace& place) { write_place(*memory_, number, place); }
-  // Lanes of others, that look now.
+  // Writes `places` places of other lanes, which polled at `now`.
   void fill(int places, TimePoint now) {
     for (int i = 0; i < places; ++i) write(i, {.polled_at = now});
   }
@@ -100,7 +100,7 @@ TEST_F(RailAccountTest, renew__a_place_not_renewed_for_a_minute_is_taken_over) {
   EXPECT_EQ(memory_->used, 3);
 }
 
-// Else the two would take turns about it.
+// Otherwise the two would take the place from each other again and again.
 TEST_F(RailAccountTest, renew__whose_place_was_taken_over_leaves_it_to_the_new_owner) {
   AccountPlace old{account_}, taker{account_};
   (void)old.renew(kAccountTime);
@@ -191,7 +191,7 @@ TEST_F(RailAccountTest, renew__a_place_beyond_a_negative_number_of_used_ones_cou
   EXPECT_EQ(load().lanes, 4);
 }
 
-// Another process may write any number there, and hide the others.
+// Another process may write any number of used places, and so hide the places beyond.
 TEST_F(RailAccountTest, renew__a_place_hidden_by_a_forged_number_is_seen_again) {
   std::deque<AccountPlace> places;
   for (int i = 0; i < 3; ++i) (void)places.emplace_back(account_).renew(kAccountTime);
@@ -218,7 +218,7 @@ TEST_F(RailAccountTest, renew__what_another_process_wrote_there_is_written_over)
   EXPECT_EQ(raw(0).turns, 7u);
 }
 
-// The clock begins when the host boots.
+// CLOCK_MONOTONIC begins when the host boots.
 TEST_F(RailAccountTest, load_of__free_places_are_no_lanes_just_after_boot) {
   constexpr TimePoint kBooted{1s};
   std::deque<AccountPlace> places;
@@ -266,7 +266,7 @@ TEST_F(RailAccountTest, load_of__demand_without_a_turn_waits_for_3_ms_after_rene
   EXPECT_EQ(load(kAccountTime + 3ms + 1ns).demanding, 1);
 }
 
-// A turn that was over long ago: its owner looks, and waits.
+// The turn was over long ago: the place's owner polls, and waits.
 TEST_F(RailAccountTest, load_of__a_turn_of_which_nothing_came_for_4_ms_waits_again) {
   write(0, {.polled_at = kAccountTime, .turn = true, .used_at = kAccountTime - 5ms, .turns = 3});
   EXPECT_TRUE(load().any_waits);
@@ -308,7 +308,7 @@ TEST_F(RailAccountTest, share__a_place_moves_to_the_new_memory_at_its_next_renew
   const auto shared = std::make_shared<AccountMemory>();
   account_->share(shared);
   EXPECT_EQ(&account_->memory(), shared.get());
-  a.add_arrived(5);  // before its next look: into the memory before, which is there still
+  a.add_arrived(5);  // before its next renewal: goes into the former memory, which still exists
   EXPECT_EQ(a.renew(kAccountTime), Renewed::new_place);
   EXPECT_EQ(load_of(*shared, kAccountTime).lanes, 1);
   EXPECT_EQ(load().lanes, 1) << "b has its place there until it looks";

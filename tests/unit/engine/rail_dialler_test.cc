@@ -1,4 +1,4 @@
-// Joins on loopback, whose peer is the test.
+// RailDialler on loopback; the test plays the peer.
 #include "engine/connect/rail_dialler.h"
 
 #include <optional>
@@ -24,13 +24,13 @@ class RailDiallerTest : public SessionTest {
     reactor_.stop();
   }
 
-  void dial(bool is_question = false) { dial_at(porch_.address(), is_question); }
-  void dial_at(const PeerAddress& target, bool is_question = false) {
+  void dial(bool is_peer_probe = false) { dial_at(porch_.address(), is_peer_probe); }
+  void dial_at(const PeerAddress& target, bool is_peer_probe = false) {
     const JoinOrder order{.lane = 3,
                           .rails = {0, 1},
                           .route = {here_.rails[0].addresses[0], target, true},
                           .time = std::chrono::seconds(20),
-                          .is_question = is_question};
+                          .is_peer_probe = is_peer_probe};
     on_reactor(reactor_, [&] {
       auto join = dialler_.join(order, [this](const JoinAnswer& answer) { answer_ = answer; });
       ASSERT_TRUE(join.ok()) << join.status().message();
@@ -58,7 +58,7 @@ class RailDiallerTest : public SessionTest {
     hello = peer_->receive().value_or(Hello());
     return *peer_;
   }
-  // The next join is answered like this.
+  // Dials, refuses the join with `refusal`, and returns the dialler's answer.
   JoinAnswer answer_to_refusal(Refusal refusal) {
     answer_.reset();
     dial();
@@ -75,7 +75,7 @@ class RailDiallerTest : public SessionTest {
   Reactor reactor_;
   Porch porch_;
   std::optional<Talker> peer_;
-  std::vector<NewLane> joined_;  // the reactor's thread's, as are the next ones
+  std::vector<NewLane> joined_;  // belongs to the reactor's thread, like the fields below
   std::optional<JoinAnswer> answer_;
   RailDialler dialler_{reactor_, here_.self, kPeer, 0, *session_, [this](Session& session, NewLane lane) {
                          EXPECT_EQ(&session, session_.get());

@@ -18,7 +18,7 @@ Rail rail(int last) {
   return one;
 }
 
-// Nobody serves them: the kernel takes connections, or refuses them.
+// RailListeners that do not serve: the kernel accepts connections, or refuses them.
 class RailListenersTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(rail_listeners_.open(Config(), {rail(1), rail(2)}).ok()); }
@@ -46,7 +46,7 @@ TEST_F(RailListenersTest, an_address_that_comes_back_has_its_port) {
   EXPECT_EQ(port(0), before);
 }
 
-// In a first, a welcome and a probe, as in RAILS: peers do not dial a rail that is down.
+// Every announcement shows a link that is down (first, welcome, probe and RAILS), so that peers do not dial this rail.
 TEST_F(RailListenersTest, set_link__a_link_is_down_until_the_rail_is_put_again) {
   rail_listeners_.set_link(0, false);
   EXPECT_TRUE(rail_listeners_.rails()[0].link_down);
@@ -119,7 +119,7 @@ TEST_F(RailListenersTest, a_rail_announces_no_address_that_another_rail_took) {
   EXPECT_EQ(port(1), second);
 }
 
-// For a moment both had it, and so both have a door.
+// Both rails had the address for a moment, so both have a listener.
 TEST_F(RailListenersTest, a_rail_that_lost_a_shared_address_no_longer_announces_it) {
   ASSERT_TRUE(rail_listeners_.put(1, rail(1)).ok());
   EXPECT_TRUE(rail_listeners_.take_reassigned().empty());

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Whether a rail is to blame for what its pairs suffer, and how it rests then (engine/reconcile/rail_backoff).
+// RailPairs: whether a rail is to blame for the losses of its pairs, and the backoff of the rail (RailBackoff).
 class BlamedRails : public RailPairsTest {};
 
 TEST_F(BlamedRails, the_first_backup_pair_is_tried_at_once_before_the_backoff) {
@@ -55,8 +55,8 @@ TEST_F(BlamedRails, backup_pairs_of_a_failing_rail_take_turns) {
   EXPECT_EQ(told(pairs_.due(t_)), "3-1 ");
 }
 
-// A firewall is at rail 1 for a few seconds. Rails lie in subnets of their own, so stand-ins have no route and fail at
-// once: for either rail one, at times of its own.
+// A firewall blocks pair 1-1 for a few seconds. Each rail has a subnet of its own, so backup pairs have no route and
+// fail at once. Each rail 1 has one backup pair, tried at times of its own.
 TEST_F(BlamedRails, failed_backup_pairs_do_not_delay_a_rail_that_recovered) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);
@@ -77,7 +77,7 @@ TEST_F(BlamedRails, failed_backup_pairs_do_not_delay_a_rail_that_recovered) {
   }
 }
 
-// What a lane that has just come back suffers from may be over soon: its first packets were lost, say.
+// A lane that has just come back may be slow only for a moment, for example if its first packets were lost.
 TEST_F(BlamedRails, a_restored_lane_that_is_slow_is_tried_again_after_a_second) {
   know(2, 2, 1);
   begin();
@@ -93,10 +93,10 @@ TEST_F(BlamedRails, a_restored_lane_that_is_slow_is_tried_again_after_a_second) 
   EXPECT_NE(told(pairs_.due(t_)).find("1-1 "), std::string::npos);
 }
 
-// All lanes over one rail of the peer come up and are lost a second later: rail 1 has a hole for large packets, say.
+// All lanes over rail 1 of the peer come up and are lost a second later, as if its path dropped large packets.
 class FlappingRail : public BlamedRails, public testing::WithParamInterface<int> {
  protected:
-  // How many came up in that time.
+  // Lets `time` pass. Returns how many lanes over rail 1 of the peer came up.
   int live(Nanos time) {
     int ever = 0;
     for (const TimePoint end = t_ + time; t_ < end; t_ += 50ms) {

@@ -16,7 +16,7 @@ class BackupPairs : public RailPairsTest {
     settle();
     t_ += 100ms;
     settle();
-    ASSERT_EQ(open_.size(), 4u) << "both home pairs, and two that stood in for one of them";
+    ASSERT_EQ(open_.size(), 4u) << "both primary pairs, and two backup pairs";
   }
   const std::vector<Surplus> both_{{{0, 1}, 0}, {{1, 0}, 0}};
 };
@@ -49,7 +49,7 @@ TEST_F(BackupPairs, that_do_not_end_in_time_serve_again_and_retire_later) {
   EXPECT_EQ(pairs_.surplus(t_), both_);
 }
 
-// Dialled for 1-1, taken by rail 0 of the peer.
+// Lanes that their pair has too many of, for example because rail 0 of the peer took a lane dialled to rail 1.
 class SurplusLanes : public RailPairsTest {};
 
 TEST_F(SurplusLanes, a_lane_taken_by_a_rail_that_has_its_own_is_surplus) {

@@ -35,7 +35,7 @@ TEST_F(RailPairsTest, of_a_pair_that_failed_one_lane_is_tried) {
   know(2, 2, 4);
   begin();
   try_all(pairs_.due(t_), [](const RailPair& rails) { return rails.local == 0; });
-  EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 ") << "it rests, and others stand in";
+  EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 ") << "it backs off, and backup pairs carry";
   t_ += 1s;
   EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
 }
@@ -57,7 +57,7 @@ TEST_F(RailPairsTest, a_backup_pair_for_all_has_all_lanes) {
   EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 0-1 0-1 1-0 1-0 ");
 }
 
-// Rails of different speed at the two ends: those that belong together have fewer lanes than the one that stands in.
+// The rails of the two ends differ in speed: the primary pairs have fewer lanes than a backup pair.
 TEST_F(RailPairsTest, a_backup_pair_has_as_many_lanes_as_its_rails_want) {
   pairs_.know({{{0, 0}, 1}, {{1, 1}, 1}, {{0, 1}, 4}, {{1, 0}, 1}}, 2, 2);
   begin();
@@ -98,7 +98,7 @@ TEST_F(RailPairsTest, no_pair_is_dialled_whose_rail_has_no_link) {
   EXPECT_EQ(told(pairs_.due(t_)), "0-1 ");
 }
 
-// A pair stays where it was, though its rails have no addresses for now: who dials refers to it.
+// A pair keeps its address in memory while its rails have no addresses, because dials under way refer to it.
 TEST_F(RailPairsTest, pairs_without_a_way_any_more_are_known_and_not_dialled) {
   know(2, 2, 1);
   begin();
@@ -110,7 +110,7 @@ TEST_F(RailPairsTest, pairs_without_a_way_any_more_are_known_and_not_dialled) {
   EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
 }
 
-// A lane that an unknown rail of the peer took is there before the peer tells of that rail.
+// An unknown rail of the peer took the lane, before the peer announced this rail.
 TEST_F(RailPairsTest, a_pair_whose_lane_came_before_its_rail_was_known_carried) {
   know(1, 1, 1);
   begin();
@@ -124,7 +124,7 @@ TEST_F(RailPairsTest, a_pair_whose_lane_came_before_its_rail_was_known_carried) 
   EXPECT_TRUE(pairs_.find({0, 1})->promises());
 }
 
-// --------------------------------------------------------------------------------------------------------------- rests
+// ------------------------------------------------------------------------------------------------------------- backoff
 
 TEST_F(RailPairsTest, a_pair_lost_again_soon_doubles_its_backoff_and_is_named_once) {
   know(1, 1, 1);
@@ -197,7 +197,7 @@ TEST_F(RailPairsTest, in_silence_one_of_every_pair_is_tried) {
   EXPECT_TRUE(pairs_.due_in_silence(t_, places_).empty()) << "once a second";
 }
 
-// Some rails are dead at one side, the others at the other: no pair that carried lives.
+// Some rails are dead at this end, and the others at the peer's: no pair that carried works.
 TEST_F(RailPairsTest, in_silence_a_pair_of_rails_that_live_is_found_soon) {
   for (const int rails : {8, 12, 16}) {
     for (const int dead : {1, rails / 2, rails - 1}) {
@@ -240,14 +240,14 @@ TEST_F(RailPairsTest, in_silence_pairs_that_carried_are_tried_though_many_wait) 
   for (const auto& [rail, count] : tries) EXPECT_GE(count, 2) << rail;
 }
 
-// But for the pair of the first lane, no one of these was ever tried.
+// Pairs that were not tried yet come first: here the pair of the first lane, and the pair of the probe.
 TEST_F(RailPairsTest, on_probe__the_pair_of_the_probe_is_tried_soon) {
   know(16, 16, 1);
   begin();
   settle();
   t_ += 2s;
   pairs_.on_probe({7, 12});
-  pairs_.on_probe({70, 12});  // nobody knows it
+  pairs_.on_probe({70, 12});  // an unknown pair
   EXPECT_TRUE(told(pairs_.due_in_silence(t_, places_)).starts_with("0-0 7-12 "));
   try_all(pairs_.due_in_silence(t_, places_), [](const RailPair&) { return false; });
   t_ += 1s;

@@ -22,7 +22,7 @@ TEST(Reactor, start__without_a_thread_to_be_had_leaves_nothing_behind) {
   pthread_attr_t before, vast;
   ASSERT_EQ(0, pthread_getattr_default_np(&before));
   ASSERT_EQ(0, pthread_attr_init(&vast));
-  ASSERT_EQ(0, pthread_attr_setstacksize(&vast, std::size_t{1} << 47));  // more than there are addresses
+  ASSERT_EQ(0, pthread_attr_setstacksize(&vast, std::size_t{1} << 47));  // larger than the address space
   ASSERT_EQ(0, pthread_setattr_default_np(&vast));
   Reactor reactor;
   const Status failed = reactor.start();
@@ -31,7 +31,7 @@ TEST(Reactor, start__without_a_thread_to_be_had_leaves_nothing_behind) {
   EXPECT_FALSE(reactor.running());
   const sigset_t mask = own_mask();
   EXPECT_EQ(0, sigismember(&mask, SIGTERM));
-  EXPECT_TRUE(reactor.start().ok());  // now there is
+  EXPECT_TRUE(reactor.start().ok());  // now a thread can be created
   std::promise<void> ran;
   reactor.run_soon([&] { ran.set_value(); });
   ran.get_future().wait();
@@ -82,7 +82,7 @@ TEST(Reactor, at__a_timer_that_is_set_again_for_now_lets_tasks_run) {
     over = true;
     done.set_value();
   });
-  done.get_future().wait();  // or the test's time is over
+  done.get_future().wait();  // or the test times out
   reactor.stop();
 }
 

@@ -129,7 +129,7 @@ TEST_F(ReconnectGraceTest, a_second_loss_begins_anew) {
   EXPECT_TRUE(waits(kThen + 1h + 9s));
 }
 
-// A firewall forgot idle connections: a new one passes.
+// A firewall forgot idle connections: a new connection passes.
 TEST_F(ReconnectGraceTest, an_idle_session_that_the_kernel_ends_is_dialled_once) {
   ASSERT_TRUE(lost(kThen, true));
   EXPECT_TRUE(waits(kThen + 2900ms));

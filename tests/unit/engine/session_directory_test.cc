@@ -1,4 +1,4 @@
-// Sessions of paper by peer, and dials whose other end is the test.
+// SessionDirectory with sessions on fake lanes. The test plays the peer of each dial.
 #include "engine/connect/session_directory.h"
 
 #include <optional>
@@ -31,7 +31,7 @@ class SessionDirectoryTest : public SessionTest {
     return made_.back();
   }
   static PeerKey key(const InstanceId& peer, int traffic_class = 0) { return {peer, traffic_class}; }
-  // A stream to the listener of the peer whose door the porch is.
+  // Returns a pending stream to listener 7 of `peer`, which is dialled at porch_.
   std::shared_ptr<PendingStream> stream(const InstanceId& peer, int traffic_class = 0, Nanos patience = 20s) {
     return std::make_shared<PendingStream>(HandleContent{peer, 7, {porch_.address()}}, traffic_class, 1,
                                            Priority::normal, now() + patience);
@@ -44,7 +44,7 @@ class SessionDirectoryTest : public SessionTest {
   void put(const PeerKey& at, const std::shared_ptr<Session>& session) {
     on_reactor(reactor_, [&] { directory_.put(at, session); });
   }
-  // What was asked of the reactor so far is done, and nobody was dialled for it.
+  // Waits until the reactor has run everything queued so far. Returns whether nobody was dialled.
   bool nobody_is_dialled() {
     on_reactor(reactor_, [] {});
     return porch_.is_deserted();
@@ -69,7 +69,7 @@ class SessionDirectoryTest : public SessionTest {
     answer.peer = "there pid 2";
     return answer;
   }
-  // "ok" while nothing is decided.
+  // Returns the error; "ok" while nothing is decided.
   static std::string why_failed(PendingStream& pending) { return std::string(pending.take().status().message()); }
   bool fails(const std::shared_ptr<PendingStream>& pending) {
     return eventually_on(reactor_, [&] { return !pending->take().ok(); });
@@ -88,7 +88,7 @@ class SessionDirectoryTest : public SessionTest {
   LoopbackIdentity here_{config_, kSelf};
   Porch porch_;
   Reactor reactor_;
-  // The reactor's thread's.
+  // These two belong to the reactor's thread.
   std::vector<Welcomed> welcomed_;
   std::function<void()> when_welcomed_ = [] {};
   SessionDirectory directory_{
@@ -113,8 +113,7 @@ TEST(PeerKeys, an_instance_that_dials_itself_has_two_halves_of_a_session) {
   EXPECT_EQ(key_of_dialler(self, hello), (PeerKey{kSelf, 3, Half::acceptor}));
 }
 
-// ------------------------------------------------------------------------------------------------------------- the
-// table
+// ----------------------------------------------------------------------------------------------------------- the table
 
 TEST_F(SessionDirectoryTest, find__a_session_until_it_is_over) {
   EXPECT_EQ(directory_.find(key(kLesser)), nullptr);
@@ -165,8 +164,7 @@ TEST_F(SessionDirectoryTest, fail_all__every_session_fails_and_none_is_left) {
   EXPECT_TRUE(directory_.sessions().empty());
 }
 
-// ------------------------------------------------------------------------------------------------------- opening
-// streams
+// ----------------------------------------------------------------------------------------------------- opening streams
 
 TEST_F(SessionDirectoryTest, open__streams_to_one_peer_share_a_dial_and_keep_their_order) {
   const auto first = opened(kLesser), second = opened(kLesser);
@@ -229,7 +227,7 @@ TEST_F(SessionDirectoryTest, open__waiters_fail_with_their_dial_and_the_next_one
   EXPECT_TRUE(welcomed_.empty());
 }
 
-// They come between the welcome and the end of the dial, and the session is not in the table yet.
+// The stream comes between the welcome and the end of the dial, when the table does not have the session yet.
 TEST_F(SessionDirectoryTest, open__a_stream_that_comes_while_a_session_begins_is_served) {
   std::shared_ptr<PendingStream> late;
   when_welcomed_ = [&] {
@@ -268,8 +266,7 @@ TEST_F(SessionDirectoryTest, open__a_stream_that_meets_a_failing_session_has_its
   EXPECT_EQ(welcomed_[1].waiters, SessionDirectory::Waiters{late});
 }
 
-// ---------------------------------------------------------------------------------------------------------- opening
-// again
+// ------------------------------------------------------------------------------------------------------- opening again
 
 TEST_F(SessionDirectoryTest, open_again__a_little_later_in_the_session_that_is_there_then) {
   const auto pending = stream(kLesser);
@@ -341,8 +338,7 @@ TEST_F(SessionDirectoryTest, yield_other_dial__waiters_of_a_failed_session_are_r
   EXPECT_TRUE(pending->take().ok());
 }
 
-// --------------------------------------------------------------------------------------------------------------- the
-// end
+// ------------------------------------------------------------------------------------------------------------- the end
 
 TEST_F(SessionDirectoryTest, stop_dialling__what_waits_fails_and_its_connections_close) {
   const auto dialling = opened(kLesser), again = stream(kGreater);
@@ -364,7 +360,7 @@ TEST_F(SessionDirectoryTest, stop_dialling__what_waits_fails_and_its_connections
 TEST_F(SessionDirectoryTest, stop_dialling__a_dial_that_was_to_begin_never_does) {
   std::shared_ptr<PendingStream> pending;
   on_reactor(reactor_, [&] {
-    pending = opened(kLesser);  // begins after this
+    pending = opened(kLesser);  // the dial begins after this function
     directory_.stop_dialling();
   });
   EXPECT_EQ(why_failed(*pending), "the engine ended");

@@ -1,4 +1,4 @@
-// A session on lanes made of paper, for tests of what it does.
+// SessionTest: a session with fake lanes; the test plays the owner and the peer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/api/listen_queue.h"
 #include "engine/api/request.h"
 #include "engine/api/stream_setup.h"
 #include "engine/session/session.h"
@@ -29,7 +30,7 @@ inline std::shared_ptr<PendingStream> pending_stream() {
 
 class SessionTest : public testing::Test, public SessionOwner {
  protected:
-  // `clock` outlives it.
+  // `clock` outlives the fixture.
   explicit SessionTest(Nanos stall_timeout = Config().stall_timeout, const Clock& clock = monotonic_clock())
       : clock_(clock) {
     config_.stall_timeout = stall_timeout;
@@ -63,7 +64,7 @@ class SessionTest : public testing::Test, public SessionOwner {
     const Result<Request*> request = recv_->post(place_.data(), bytes);
     return request.ok() ? request.value() : nullptr;
   }
-  // As the reactor comes after a wake.
+  // Returns what the session wants, as the reactor learns it after a wake.
   SessionWants take_wants() {
     static_cast<Wakeable&>(*session_).on_wake();
     return std::exchange(wants_, {});

@@ -1,4 +1,4 @@
-// What follows from what lanes and the peer do, with time that the test makes.
+// SessionHealth with simulated lanes. The test sets the time.
 #include "engine/health/session_health.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Status reset_by_peer() { return Status(Code::remote, Scope::lane, "rail eth0: re
 class SessionHealthTest : public testing::Test {
  protected:
   struct Line {
-    bool answers = true;  // its peer's kernel
+    bool answers = true;  // the peer's kernel answers by this lane
     bool link_down = false;
     bool open = true;
     std::uint32_t generation = 1;
@@ -65,11 +65,11 @@ class SessionHealthTest : public testing::Test {
     for (const HealthVerdict& verdict : verdicts) {
       said_.push_back(verdict);
       if (verdict.kind == Kind::give_up) lines_[std::size_t(verdict.lane.place)].open = false;
-      if (verdict.kind == Kind::ask_peer && peer_answers_) ++consumed_;
-      if (verdict.kind == Kind::question_asked) health_.question_went(observe());
+      if (verdict.kind == Kind::send_heartbeat_probe && peer_answers_) ++consumed_;
+      if (verdict.kind == Kind::heartbeat_probe_sent) health_.on_heartbeat_probe_sent(observe());
     }
   }
-  // Looks every 50 ms for so long, as SessionLanes does.
+  // Polls every 50 ms for `time`, as SessionLanes does.
   void look_for(Nanos time) {
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
@@ -89,7 +89,7 @@ class SessionHealthTest : public testing::Test {
       if (verdict.kind == kind) places.push_back(verdict.lane.place);
     return places;
   }
-  // The last one, unless `left` are.
+  // Reports that a lane is gone and `left` lanes are left.
   AfterLane lost(const Status& why = reset_by_peer(), int left = 0, bool malformed = false) {
     LaneGone gone;
     gone.why = why;
@@ -172,7 +172,7 @@ TEST_F(SessionHealthTest, a_lane_that_delays_others_is_given_up_once_the_peer_an
   ASSERT_EQ(count(Kind::give_up), 1);
   EXPECT_EQ(first(Kind::give_up)->lane, (LaneRef{1, 1}));
   EXPECT_EQ(first(Kind::give_up)->why, Why::too_slow);
-  EXPECT_EQ(places_of(Kind::ask_peer).front(), 0);
+  EXPECT_EQ(places_of(Kind::send_heartbeat_probe).front(), 0);
 }
 
 TEST_F(SessionHealthTest, no_lane_is_too_slow_for_a_peer_that_does_not_answer) {
@@ -182,11 +182,11 @@ TEST_F(SessionHealthTest, no_lane_is_too_slow_for_a_peer_that_does_not_answer) {
   EXPECT_EQ(count(Kind::give_up), 0);
 }
 
-// What was seen of the lane that had the place before says nothing of this one.
+// Observations of the former lane in a place do not count for the lane there now.
 TEST_F(SessionHealthTest, the_drain_rate_of_a_lane_of_an_older_generation_is_forgotten) {
   lines_[1].outstanding_bytes = 64 << 10;
   look_for(500ms);
-  ASSERT_GT(count(Kind::ask_peer), 0) << "it is suspected";
+  ASSERT_GT(count(Kind::send_heartbeat_probe), 0) << "it is suspected";
   said_.clear();
   for (int i = 0; i < 10; ++i) {
     ++lines_[1].generation;
@@ -201,8 +201,8 @@ TEST_F(SessionHealthTest, an_awaited_peer_is_asked_by_every_working_lane) {
   is_waited_for_ = true;
   lines_.push_back({.link_down = true, .open = false});
   look_for(1100ms);
-  EXPECT_EQ(places_of(Kind::ask_peer), (Places{0, 1}));
-  EXPECT_EQ(count(Kind::question_asked), 1);
+  EXPECT_EQ(places_of(Kind::send_heartbeat_probe), (Places{0, 1}));
+  EXPECT_EQ(count(Kind::heartbeat_probe_sent), 1);
 }
 
 TEST_F(SessionHealthTest, a_stopped_peer_is_reported_and_then_the_session_ends) {
@@ -215,8 +215,8 @@ TEST_F(SessionHealthTest, a_stopped_peer_is_reported_and_then_the_session_ends) 
   EXPECT_GT(count(Kind::peer_stalled), 0);
 }
 
-// The question is still on its way there: the peer cannot have answered.
-TEST_F(SessionHealthTest, a_peer_is_not_stopped_while_the_question_moves_towards_it) {
+// The probe is still under way: the peer cannot have answered.
+TEST_F(SessionHealthTest, a_peer_is_not_stopped_while_the_probe_moves_towards_it) {
   is_waited_for_ = true;
   peer_answers_ = false;
   lines_[1].open = false;
@@ -226,19 +226,19 @@ TEST_F(SessionHealthTest, a_peer_is_not_stopped_while_the_question_moves_towards
     look_for(500ms);
   }
   EXPECT_EQ(count(Kind::peer_stopped), 0);
-  EXPECT_EQ(count(Kind::question_asked), 1) << "it is asked once";
+  EXPECT_EQ(count(Kind::heartbeat_probe_sent), 1) << "it is asked once";
 }
 
-TEST_F(SessionHealthTest, a_question_sent_by_a_lane_of_an_older_generation_is_lost) {
+TEST_F(SessionHealthTest, a_probe_sent_by_a_lane_of_an_older_generation_is_lost) {
   is_waited_for_ = true;
   peer_answers_ = false;
   lines_[1].open = false;
   lines_[0].outstanding_bytes = 1 << 30;
   look_for(1500ms);
-  ASSERT_EQ(count(Kind::question_asked), 1);
+  ASSERT_EQ(count(Kind::heartbeat_probe_sent), 1);
   lines_[0] = {.generation = 2, .acknowledged_bytes = 1u << 31};
   look_for(1500ms);
-  EXPECT_EQ(count(Kind::question_asked), 2)
+  EXPECT_EQ(count(Kind::heartbeat_probe_sent), 2)
       << "it is asked again, though more is acknowledged there than it was behind";
 }
 
@@ -336,7 +336,7 @@ TEST_F(SessionHealthTest, while_a_lane_is_dialled_losing_the_others_ends_nothing
   EXPECT_FALSE(health_.grace_over(now_, 0).ok());
 }
 
-// A path that spoils all gives no hope for ever.
+// A path that damages everything does not give grace for ever.
 TEST_F(SessionHealthTest, wrong_bytes_give_grace_again_once_something_came_through) {
   using Damage = LaneBreak::Damage;
   const auto waits_after = [&](const LaneBreak& how) {
@@ -351,15 +351,14 @@ TEST_F(SessionHealthTest, wrong_bytes_give_grace_again_once_something_came_throu
   EXPECT_TRUE(waits_after({.damage = Damage::frame, .exchanged_segments = 6}));
 }
 
-// --------------------------------------------------------------------------------- what the host of the peer says of
-// it
+// ------------------------------------------------------------------------------------------ answers of the peer's host
 
 using Answer = JoinAnswer::Kind;
 const std::vector<RailPair> kNoLane;
 const std::vector<RailPair> kBothLanes{{0, 0}, {1, 1}};
 const std::vector<RailPair> kOtherLane{{1, 1}};
 
-// A session with lanes by two pairs, which are heard until a test says otherwise.
+// A session with lanes by two pairs, which are heard until the test changes this.
 class PeerDenial : public SessionHealthTest {
  protected:
   PeerDenial() {
@@ -371,7 +370,7 @@ class PeerDenial : public SessionHealthTest {
     look_for(2s);
     ASSERT_TRUE(health_.peer_is_silent());
   }
-  // The pair {0, 0} is the only one that speaks for the peer: the other one was lost a second before.
+  // Loses the lane of pair 1-1 a second earlier, so that only pair 0-0 speaks for the peer.
   void lose_other_first() {
     health_.note_lost_pairs(now_, {{0, 0}});
     look_for(1s);
@@ -419,7 +418,7 @@ TEST_F(PeerDenial, the_loss_says_why_the_session_ended) {
   EXPECT_EQ(receive_answer(Answer::unknown_session, kNoLane).message(), "connection to them lost: it says: no");
 }
 
-// A firewall may refuse on one rail while the other one's lanes are reset.
+// A firewall may refuse connections on one rail while the lanes of the other rail are reset.
 TEST_F(PeerDenial, every_pair_that_was_lost_together_must_be_denied) {
   for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
     EXPECT_FALSE(is_denied(kind, kNoLane));
@@ -503,8 +502,7 @@ TEST_F(PeerDenial, other_answers_say_nothing_of_the_session) {
     EXPECT_FALSE(is_denied(kind, kNoLane));
 }
 
-// ---------------------------------------------------------------------------------------- a session that waited in
-// vain
+// --------------------------------------------------------------------------------------- a session that waited in vain
 
 class FailedReconnect : public PeerDenial {
  protected:

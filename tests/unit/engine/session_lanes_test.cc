@@ -1,4 +1,9 @@
-// Lanes of paper without a session around them: what becomes of verdicts.
+// SessionLanes without a session: verdicts, lanes that take time to end, silence and denials.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "railweave/log.h"
 #include "tests/unit/engine/paper_lanes.h"
 
 namespace railweave::engine {
@@ -10,7 +15,8 @@ using Why = HealthVerdict::Why;
 
 TEST_F(SessionLanesTest, a_verdict_of_an_older_generation_is_dropped) {
   use_place_again();
-  EXPECT_TRUE(lanes_.carry_out({verdict(Kind::give_up, {1, 1}, 1, Why::too_slow), verdict(Kind::ask_peer, {1, 1}, 1)}));
+  EXPECT_TRUE(lanes_.carry_out(
+      {verdict(Kind::give_up, {1, 1}, 1, Why::too_slow), verdict(Kind::send_heartbeat_probe, {1, 1}, 1)}));
   lanes_.drive(1 << 20, true);
   EXPECT_EQ(lanes_.table().rails_of_lanes().size(), 2u);
   EXPECT_TRUE(lanes_.take_losses().empty());
@@ -38,8 +44,31 @@ TEST_F(SessionLanesTest, a_lost_session_is_over_and_later_verdicts_are_left_out)
   EXPECT_EQ(protocol_.lock()->error().message(), "no answer on eth0, eth2 for 10 s (RAILWEAVE_PEER_TIMEOUT)");
 }
 
-// -------------------------------------------------------------------------------- lanes whose wire takes time to let
-// go
+TEST_F(SessionLanesTest, retire__the_log_says_why_a_lane_retires) {
+  static std::vector<std::string> lines;
+  add_lane(0, 0);
+  add_lane(1, 1);
+  add_lane(2, 0);
+  const LogSink before =
+      set_log_sink([](LogLevel, LogTopic, const char*, int, std::string_view text) { lines.emplace_back(text); });
+  lanes_.retire({{{1, 1}, 0}, {{0, 0}, 1}});
+  lanes_.retire({{{1, 1}, 0}});
+  set_log_sink(before);
+  EXPECT_EQ(lines, (std::vector<std::string>{"lane 1 to paper retires: primary pairs carry again",
+                                             "lane 2 to paper retires: its pair has more lanes than planned",
+                                             "lane 2 to paper serves again"}));
+}
+
+TEST_F(SessionLanesTest, carry_out__the_log_says_how_long_a_peer_is_stopped) {
+  static std::string line;
+  add_lane(0, 0);
+  const LogSink before = set_log_sink([](LogLevel, LogTopic, const char*, int, std::string_view text) { line = text; });
+  EXPECT_TRUE(lanes_.carry_out({verdict(Kind::peer_stopped, {}, 0)}));
+  set_log_sink(before);
+  EXPECT_TRUE(line.starts_with("paper has not answered for 5 s, though its kernel does: stopped, ")) << line;
+}
+
+// ----------------------------------------------------------------------------------------- lanes that take time to end
 
 TEST_F(SessionLanesTest, a_lane_is_lost_only_once_its_wire_let_go_of_it) {
   add_lane(0, 0);
@@ -93,7 +122,7 @@ TEST_F(SessionLanesTest, a_last_lane_that_is_ending_ends_nothing_yet) {
   EXPECT_TRUE(protocol_.is_over());
 }
 
-// What the caller takes back is read by nobody when it has it back.
+// Once withdraw() returns, nobody reads the memory that the caller takes back.
 TEST_F(SessionLanesTest, memory_that_an_ending_lane_reads_is_waited_for) {
   add_lane(0, 0);
   add_lane(1, 1);
@@ -107,7 +136,6 @@ TEST_F(SessionLanesTest, memory_that_an_ending_lane_reads_is_waited_for) {
   EXPECT_EQ(lanes_.take_losses().size(), 1u);
 }
 
-// By the clock of the session, whatever the machine's says.
 TEST_F(SessionLanesTest, silence_is_timed_by_the_sessions_own_clock) {
   add_lane(0, 0);
   paper_[0].silent_since = clock_.at;
@@ -123,7 +151,7 @@ TEST_F(SessionLanesTest, silence_is_timed_by_the_sessions_own_clock) {
 
 const JoinAnswer kStranger{.kind = JoinAnswer::Kind::stranger, .why = "another one"};
 
-// A process that was stopped looks late: what it hears now counts before what it was told then.
+// A process that was stopped polls late: the denial has expired, but a lane answers again.
 TEST_F(SessionLanesTest, a_lane_that_answers_again_counts_before_an_expired_denial) {
   ASSERT_NO_FATAL_FAILURE(add_two_silent_lanes());
   EXPECT_FALSE(lanes_.on_answer(kStranger, {0, 0}, false));

@@ -1,4 +1,4 @@
-// A session on lanes made of paper: what it does when they stall, lie, or end.
+// Session with fake lanes that stall, contradict the protocol, deliver altered bytes, or end.
 #include "engine/session/session.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST_F(SessionTest, an_awaited_peer_is_asked_by_every_lane) {
   ASSERT_NE(post(100), nullptr);
   drive(3);
   session_->poll_lanes(true);
-  std::this_thread::sleep_for(PeerHeartbeat::kAskEvery + std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(PeerHeartbeat::kProbeEvery + std::chrono::milliseconds(1));
   session_->poll_lanes(true);
   drive(3);
   for (const int lane : {0, 1}) {
@@ -103,11 +103,11 @@ TEST_F(SessionTest, control_that_a_lane_holds_up_goes_by_another) {
   }
   EXPECT_EQ(grants(1 - first), 1);
   EXPECT_EQ(grants(first), 1);
-  EXPECT_GE(session_->stats().control_frames_said_again, 1u);
+  EXPECT_GE(session_->stats().control_frames_retransmitted, 1u);
 }
 
-// Three seconds without an answer end it; those in which its kernel was silent, too, do not count, and what was before
-// does.
+// Three seconds without an answer end the session. Time in which the peer's kernel is silent, too, does not count; the
+// time before does.
 TEST_F(ImpatientSessionTest, time_of_a_silent_kernel_does_not_make_the_peer_stopped) {
   add_lanes(1);
   open_stream();
@@ -149,7 +149,7 @@ TEST_F(SessionTest, lanes_that_merely_end_do_not_end_the_session) {
   EXPECT_TRUE(warnings.empty());
 }
 
-// One that is closed makes room at once, though its fence is not here: with every lane reset there is none to bring it.
+// A closed lane makes room at once, before its fence arrives: if every lane is reset, no lane can bring the fence.
 TEST_F(SessionTest, the_number_of_lanes_at_once_is_bounded) {
   const auto add = [&](int i) {
     return session_->add_lane(protocol::LaneId(i), {0, 0}, std::make_unique<PaperLane>(paper_[std::min(i, 2)], "eth0"));
@@ -164,7 +164,7 @@ TEST_F(SessionTest, the_number_of_lanes_at_once_is_bounded) {
   EXPECT_FALSE(session_->over());
 }
 
-// Lanes whose fences never come have ledgers: there is an end to them.
+// Lanes whose fences never come keep their ledgers, so their number has a limit.
 TEST_F(SessionTest, lanes_lost_again_and_again_without_a_fence_are_bounded) {
   add_lanes(1);
   std::size_t added = 1;
@@ -179,7 +179,7 @@ TEST_F(SessionTest, lanes_lost_again_and_again_without_a_fence_are_bounded) {
   EXPECT_FALSE(session_->over());
 }
 
-// Nobody polls, and nothing is owed: the peer would go on using that lane.
+// Nobody polls, and nothing else waits to be sent. Without the fence, the peer would go on using the lane.
 TEST_F(SessionTest, a_lane_that_is_given_up_has_its_fence_sent) {
   add_lanes(2);
   drive(3);
@@ -191,7 +191,7 @@ TEST_F(SessionTest, a_lane_that_is_given_up_has_its_fence_sent) {
   EXPECT_GT(wakes_, 0);
 }
 
-// What came is half handled: another thread that read on would count it as arrived.
+// What arrived is handled only in part: another thread that read on would count it as handled.
 TEST_F(SessionTest, a_lane_that_is_read_without_memory_is_never_read_again) {
   add_lanes(2);
   paper_[0].lacks_memory = true;
@@ -292,7 +292,7 @@ TEST_F(SessionTest, a_connector_that_gave_up_before_the_answer_is_forgotten) {
   EXPECT_FALSE(session_->is_waited_for());
 }
 
-// The peer may never have had this session: another may be had for the same stream.
+// The peer may never have had this session: the same stream may be opened in another session.
 TEST_F(SessionTest, a_connector_outlives_a_session_in_which_the_peer_never_spoke) {
   add_lanes(1);
   const auto pending = pending_stream();
@@ -323,7 +323,7 @@ TEST_F(SessionTest, a_connector_fails_with_a_session_in_which_the_peer_spoke) {
   EXPECT_FALSE(other->take().ok()) << "nor does it outlive one that ends by our own will";
 }
 
-// More than are remembered of a stream: each later one is taken from the lanes at once.
+// There are more requests than a stream remembers: the memory of each later one is withdrawn from the lanes at once.
 TEST_F(SessionTest, no_lane_writes_memory_of_requests_of_a_stream_that_is_gone) {
   add_lanes(2);
   open_stream();
@@ -390,7 +390,7 @@ TEST_F(SessionTest, altered_bytes_cost_their_lane_and_never_the_session) {
     EXPECT_EQ(session_->lane(i).descriptor() < 0, i > 0);
     EXPECT_EQ(session_->stats().lanes[std::size_t(i)].damaged_frames, std::uint64_t(i > 0));
   }
-  std::uint64_t consumed = 99;  // of lane 1, as its fence says
+  std::uint64_t consumed = 99;  // frames consumed of lane 1, from its fence
   for (const FrameHeader& h : paper_[0].sent)
     if (h.type == FrameType::fence && FenceFrame::of(h).lane == 1) consumed = FenceFrame::of(h).frames;
   EXPECT_EQ(consumed, 0u);
@@ -430,7 +430,7 @@ TEST_F(SessionTest, a_last_lane_with_wrong_bytes_is_awaited_for_a_limited_time) 
   paper_[1].says(FenceFrame{.lane = 0, .frames = 0});
   paper_[1].says_checked(part(0), false);
   std::this_thread::sleep_for(400ms);
-  paper_[1].says_checked(part(1), true);  // but something else came well: there is hope again
+  paper_[1].says_checked(part(1), true);  // but an intact payload came before: there is grace again
   drive(3);
   EXPECT_FALSE(session_->over());
   another(2);
@@ -442,8 +442,8 @@ TEST_F(SessionTest, a_last_lane_with_wrong_bytes_is_awaited_for_a_limited_time) 
   EXPECT_NE(request->status.message().find("wrong bytes"), std::string::npos) << request->status.message();
 }
 
-// An end that only sends gets acks and grants, never a payload: only that its own segments arrive says that all is
-// well.
+// An end that only sends receives acknowledgements and grants, never a payload. Only the arrival of its own segments
+// shows that the path works.
 TEST_F(SessionTest, rare_altered_headers_end_no_session_that_makes_progress) {
   config_.peer_timeout = 300ms;
   config_.checksum = true;

@@ -15,15 +15,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the test sees of a lane and makes of it; the reactor's thread's.
+// The state of a fake lane, written and read by the test. Belongs to the reactor's thread.
 struct Line {
   std::uint64_t outstanding_bytes = 0;
-  int looks = 0;  // how often somebody asked what is heard of it
+  int looks = 0;  // calls of ack_status()
   int reads = 0;
   bool has_descriptor = true;
 };
 
-// Takes all frames; nothing ever comes.
+// A fake lane that takes all frames, and on which nothing arrives.
 class QuietLane final : public wire::Lane {
  public:
   explicit QuietLane(Line& line) : line_(line), fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -80,14 +80,14 @@ TEST_F(SessionWatchTest, poll__owed_answers_are_checked_soon_though_a_later_was_
     ASSERT_TRUE(session_->add_lane(0, {}, std::make_unique<QuietLane>(line_)));
     session_->open(std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0,
                                                    ~std::uint64_t{0}, Priority::normal, TimePoint::max()));
-    // In the order of their times, however late the machine is: looks for what is owed, this, the look that a waiting
-    // caller is due.
-    reactor_.at(now() + PeerHeartbeat::kAskEvery - 100ms, [&] { looks.set_value(line_.looks); });
+    // However late the machine is, timers run in this order: polls for owed answers, this timer, the poll that a
+    // waiting caller is due.
+    reactor_.at(now() + PeerHeartbeat::kProbeEvery - 100ms, [&] { looks.set_value(line_.looks); });
     watch_->poll();
     line_.outstanding_bytes = 1000;
     watch_->poll();
   });
-  EXPECT_GT(looks.get_future().get(), 1);  // the first was at once
+  EXPECT_GT(looks.get_future().get(), 1);  // the first poll was at once
 }
 
 class PendingQuietLane final : public wire::PendingLane {
@@ -108,7 +108,7 @@ class PendingQuietLane final : public wire::PendingLane {
   const int polls_needed_;
 };
 
-// Long before anything else would be due.
+// Long before any other poll is due.
 constexpr Nanos kSoon = 1s;
 
 TEST_F(SessionWatchTest, poll__a_lane_without_a_descriptor_is_polled_by_time) {

@@ -32,7 +32,7 @@ TEST(SharePolicy, share_of_demand__a_longer_round_trip_makes_windows_larger) {
   EXPECT_EQ(share_of_demand({.demanding = 2}, kPolicyGigabit, 1600us).window_bytes, 125'000u);
 }
 
-// The lane came while 8 others had 256 KiB under way together: 2.1 ms at 1 Gb/s.
+// The lane began while others had 256 KiB under way together, which take 2.1 ms at 1 Gb/s.
 TEST(SharePolicy, share_of_demand__the_queue_of_others_is_no_distance) {
   const RailLoad load{.demanding = 2, .least_rtt = 100us};
   EXPECT_EQ(share_of_demand(load, kPolicyGigabit, 100us).window_bytes, 31'250u);
@@ -51,7 +51,7 @@ TEST(SharePolicy, share_of_demand__no_window_is_smaller_than_8_KiB) {
   EXPECT_EQ(demand_of(2, Rate{}), (Share{.window_bytes = 8 * KiB}));
 }
 
-// A slow rail: 32 windows of 8 KiB are the 256 KiB that any switch has.
+// On a slow rail: 32 windows of 8 KiB are the 256 KiB that any switch can buffer.
 TEST(SharePolicy, share_of_demand__turns_begin_where_windows_exceed_256_KiB) {
   EXPECT_EQ(demand_of(32), (Share{.window_bytes = 8 * KiB}));
   EXPECT_EQ(demand_of(33), (Share{.window_bytes = 8 * KiB, .turns = 32, .turn_bytes = 36 * KiB}));
@@ -86,7 +86,7 @@ TEST(SharePolicy, turn_times__of_a_rail_of_which_nothing_is_known_are_bounded) {
   EXPECT_EQ(turn_times({}, Rate{1e300}).stalled, 3'200us) << "the queue's time alone";
 }
 
-// A fast one: four times the target of 625000 bytes are 305 windows.
+// On a fast rail: four times the target of 625000 bytes are 305 windows.
 TEST(SharePolicy, share_of_demand__turns_of_a_fast_rail_begin_at_four_targets) {
   EXPECT_EQ(demand_of(76, kPolicyTenGigabit), (Share{.window_bytes = 8223}));
   EXPECT_EQ(demand_of(77, kPolicyTenGigabit), (Share{.window_bytes = 8 * KiB}));

@@ -1,4 +1,4 @@
-// Real processes that share one rail's account, and are killed, stopped and forked.
+// Processes that share one rail's account, and are killed, stopped and forked.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -14,11 +14,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kTurnsWorth = 3 * kTurnMost;
-constexpr int kManyLanes = 40;  // of two processes: more than may have a turn at a time
+constexpr int kManyLanes = 40;  // lanes of each of two processes; more than may have a turn at a time
 
-int rail_of_this_test() { return 2'000'000 + ::getpid(); }  // no host has so many
+int rail_of_this_test() { return 2'000'000 + ::getpid(); }  // greater than any index of an interface
 
-// Asks until `condition` holds; false after 20 s.
+// Evaluates `condition` until it holds. Returns false after 20 s.
 bool in_the_end(const std::function<bool()>& condition) {
   for (const TimePoint end = now() + 20s; !condition(); std::this_thread::sleep_for(1ms)) {
     if (now() >= end) return false;
@@ -26,7 +26,7 @@ bool in_the_end(const std::function<bool()>& condition) {
   return true;
 }
 
-// A process that the test's child forked. Ends with the object.
+// A process that the test's child forked. The destructor kills the process.
 class Stranger {
  public:
   explicit Stranger(pid_t pid) : pid_(pid) {}
@@ -47,8 +47,8 @@ class AccountProcesses : public testing::Test {
  protected:
   using Processes = std::deque<AccountProcess>;
 
-  // One after the other, each with one lane more than the one before; the first one serves. False where they do not
-  // meet.
+  // Starts processes one after the other, each with one lane more than the one before. Returns true if all share one
+  // account and the first process serves it.
   bool start(int number) {
     int lanes = 0;
     for (int i = 1; i <= number; ++i) {
@@ -59,7 +59,7 @@ class AccountProcesses : public testing::Test {
     }
     return processes_[0].poll().serves;
   }
-  // All of them see so many lanes, and of these so many senders.
+  // Polls all processes. Returns true if each sees `lanes` lanes, of which `senders` have demand.
   bool see(int lanes, int senders) {
     bool all = true;
     for (AccountProcess& each : processes_) {
@@ -73,7 +73,7 @@ class AccountProcesses : public testing::Test {
     for (AccountProcess& each : processes_) serving += each.poll().serves;
     return serving;
   }
-  // The killed process leaves none of its places.
+  // Kills the first process, which frees none of its places.
   void kill_first() {
     processes_.front().process().kill(SIGKILL);
     EXPECT_EQ(processes_.front().process().wait(), -SIGKILL);
@@ -93,7 +93,7 @@ TEST_F(AccountProcesses, open__three_see_each_others_lanes_and_senders) {
   EXPECT_EQ(serving(), 1);
 }
 
-// A process that does not look has no demand once its lease is over.
+// The lanes of a process that does not poll have no demand once their leases are over.
 TEST_F(AccountProcesses, poll__the_others_see_when_one_of_three_does_not_poll) {
   ASSERT_TRUE(start(3));
   EXPECT_TRUE(in_the_end([&] {
@@ -128,7 +128,7 @@ TEST_F(AccountProcesses, killed_server_is_replaced_and_the_memory_stays) {
 TEST_F(AccountProcesses, killed_server_leaves_its_memory_to_a_later_process) {
   ASSERT_TRUE(start(2));
   kill_first();
-  // else the new process might be the first to serve, with a memory of its own
+  // Otherwise the new process might be the first to serve, with a memory of its own.
   ASSERT_TRUE(in_the_end([&] { return serving() == 1; }));
   processes_.emplace_back(rail_of_this_test());
   EXPECT_TRUE(in_the_end([&] {
@@ -212,7 +212,7 @@ struct ForgedCase {
 
 class ForgedAccounts : public testing::TestWithParam<ForgedCase> {};
 
-// While a third process writes all over the memory, as fast as it can.
+// A third process writes all over the memory meanwhile, as fast as it can.
 TEST_P(ForgedAccounts, poll__no_lane_waits_longer_than_a_lease) {
   AccountProcess a{rail_of_this_test()}, b{rail_of_this_test()}, forger{rail_of_this_test()};
   const auto is_in = [](AccountProcess& process) {

@@ -1,12 +1,15 @@
-// Two processes' halves, each on a reactor of its own.
+// SharedAccount: each object plays a process, on a reactor of its own.
 #include "engine/credit/shared_account.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/abstract_socket.h"
@@ -18,9 +21,25 @@
 namespace railweave::engine {
 namespace {
 
-int test_interface() { return 1'000'000 + ::getpid(); }  // no host has so many
+int test_interface() { return 1'000'000 + ::getpid(); }  // greater than any index of an interface
 
-// What one process has.
+constexpr char kOffered[] = "rw-offered";  // name of the memory that a test passes
+
+// Returns the number of this process's descriptors of that memory. Allocates nothing, because a forked child calls it,
+// too.
+int descriptors_of_offered() {
+  int count = 0;
+  for (int fd = 0; fd < 1024; ++fd) {
+    std::array<char, 32> path{};
+    std::array<char, 64> target{};
+    (void)std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", fd);
+    (void)!::readlink(path.data(), target.data(), target.size() - 1);
+    count += std::string_view(target.data()).find(kOffered) != std::string_view::npos;
+  }
+  return count;
+}
+
+// The account of one process, and one place in it.
 class AccountUser {
  public:
   AccountUser() {
@@ -36,7 +55,7 @@ class AccountUser {
     on_reactor(reactor, [&] { serves = shared.serves(); });
     return serves;
   }
-  // Lanes that its account counts.
+  // Returns the number of lanes that the account counts.
   int lanes() const { return load_of(shared.account()->memory(), now()).lanes; }
   bool sees(int wanted) {
     return eventually_on(reactor, [&] {
@@ -96,6 +115,26 @@ TEST(SharedAccountTest, open__memory_of_another_size_is_not_used) {
   EXPECT_TRUE(a.sees(1)) << "and goes on alone";
   other = Status(Code::remote, Scope::engine, "closed");
   EXPECT_TRUE(eventually_on(a.reactor, [&] { return a.shared.serves(); })) << "until the name is free";
+}
+
+TEST(SharedAccountTest, close__memory_without_its_pipe_is_closed_too) {
+  auto other = listen_abstract(SharedAccount::name(test_interface()));
+  ASSERT_TRUE(other.ok());
+  AccountUser a;
+  Result<OwnedFd> accepted = OwnedFd();
+  ASSERT_TRUE(eventually_on(a.reactor, [&] { return (accepted = accept_local(other->get())).ok() && *accepted; }));
+  auto memory = make_sealed_memory(sizeof(AccountMemory), kOffered);
+  ASSERT_TRUE(memory.ok());
+  constexpr std::array<std::byte, 1> word{};
+  ASSERT_EQ(send_with_fd(accepted->get(), word, memory->get()), 1);
+  ASSERT_TRUE(eventually_on(a.reactor, [&] { return descriptors_of_offered() == 2; })) << "the test's, and the user's";
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(descriptors_of_offered());
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 1) << "a forked child has the test's alone";
+  a.end();
+  EXPECT_EQ(descriptors_of_offered(), 1);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST(SharedKey, a_path_without_a_regular_file_is_an_error_at_once) {
             "nobody else (chmod 600)");
   EXPECT_EQ(why_not("/tmp"), "found a directory, expected a regular file");
   EXPECT_EQ(why_not("/dev/zero"), "found a device, expected a regular file");
-  const KeyFile place;  // a name that nobody else has
+  const KeyFile place;  // its path is unique
   const std::string pipe = place.path() + ".pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(why_not(pipe), "found a pipe, expected a regular file");

@@ -9,7 +9,7 @@
 namespace railweave::engine {
 namespace {
 
-// Posts of a stream that the test makes up.
+// A fake inbox: logs its name at each drain(), and fails as the test wants.
 class PaperInbox final : public Inbox {
  public:
   explicit PaperInbox(std::string name, std::string& log) : name_(std::move(name)), log_(log) {}
@@ -26,8 +26,8 @@ class PaperInbox final : public Inbox {
   bool holds(std::span<const std::byte>) const override { return false; }
   Unfinished unfinished() const override { return {}; }
 
-  int throws = 0;  // so many times there is no memory
-  int stays = 0;   // so many times the session has no room
+  int throws = 0;  // so many times drain() throws std::bad_alloc
+  int stays = 0;   // so many times drain() finds no room in the session
   std::function<void(protocol::SessionProtocol&)> act;
 
  private:
@@ -39,7 +39,7 @@ class SharedProtocolTest : public testing::Test {
  protected:
   ~SharedProtocolTest() override {
     for (PaperInbox* inbox : {&a_, &b_, &c_}) inbox->throws = inbox->stays = 0;
-    protocol_.lock().take_posts();  // a node must not be in a set when it goes
+    protocol_.lock().take_posts();  // no node may be in a set when it is destroyed
   }
   void take() { protocol_.lock().take_posts(); }
 
@@ -85,7 +85,7 @@ TEST_F(SharedProtocolTest, take_posts__a_post_while_an_inbox_is_drained_is_not_m
   EXPECT_EQ(drained_, "aa");
 }
 
-// Whatever finds no memory throws, and what was not taken in stays.
+// A drain() without memory throws, and the inboxes that were not drained stay.
 TEST_F(SharedProtocolTest, take_posts__no_inbox_is_lost_without_memory) {
   b_.throws = 1;
   for (PaperInbox* inbox : {&a_, &b_, &c_}) protocol_.add_post(*inbox);

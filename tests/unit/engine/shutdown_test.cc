@@ -1,4 +1,4 @@
-// Sessions of paper that are shut down, and a peer that answers or does not.
+// shut_down() with a session on a fake lane, and a peer that answers or does not.
 #include "engine/session/shutdown.h"
 
 #include <new>
@@ -68,7 +68,6 @@ TEST_F(ShutdownTest, a_peer_that_never_answers_is_awaited_for_a_second) {
   EXPECT_LT(now() - begun, 9s) << "as for a reactor that is busy";
 }
 
-// Whatever finds no memory is given up.
 TEST_F(ShutdownTest, without_memory_for_stop_what_is_left_is_closed_all_the_same) {
   bool closed = false;
   const TimePoint begun = now();

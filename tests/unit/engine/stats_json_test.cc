@@ -34,7 +34,7 @@ EngineStats example() {
   session.sends_pending = 11;
   session.recvs_pending = 12;
   session.control_frames = 15;
-  session.control_frames_said_again = 16;
+  session.control_frames_retransmitted = 16;
   session.oldest_request_age = std::chrono::milliseconds(13);
   EngineStats stats;
   stats.instance = "00112233445566778899aabbccddeeff";
@@ -60,7 +60,7 @@ TEST(StatsJson, comes_back_as_it_went) {
   EXPECT_EQ(std::chrono::milliseconds(13), session.oldest_request_age);
   EXPECT_EQ(12u, session.recvs_pending);
   EXPECT_EQ(15u, session.control_frames);
-  EXPECT_EQ(16u, session.control_frames_said_again);
+  EXPECT_EQ(16u, session.control_frames_retransmitted);
   ASSERT_EQ(2u, session.lanes.size());
   EXPECT_EQ(~std::uint64_t{0}, session.lanes[0].bytes_sent);
   EXPECT_EQ(Nanos(31'000), session.lanes[0].min_rtt);

@@ -38,7 +38,7 @@ class StatsServerTest : public testing::Test {
     return server.ok() ? std::move(server.value()) : nullptr;
   }
 
-  // Asks while this thread serves one client.
+  // Asks on another thread, while this thread serves one client.
   static Result<EngineStats> ask(StatsServer& server, const EngineStats& stats) {
     Result<EngineStats> answer(EngineStats{});
     std::thread client([&] { answer = fetch_stats(server.path(), seconds(5)); });
@@ -84,7 +84,7 @@ TEST_F(StatsServerTest, stats_of_a_great_many_lanes_are_served) {
 TEST_F(StatsServerTest, serve__no_client_and_one_that_left_do_not_block) {
   const auto server = open();
   EXPECT_TRUE(server->serve([] { return EngineStats{}; }).ok());
-  const Result<pid_t> owner = stats_owner(server->path());  // connects and leaves
+  const Result<pid_t> owner = stats_owner(server->path());  // connects and closes
   ASSERT_TRUE(owner.ok());
   EXPECT_EQ(::getpid(), owner.value());
   EXPECT_TRUE(server->serve([] { return EngineStats{}; }).ok());
@@ -156,7 +156,7 @@ TEST_F(StatsServerTest, a_directory_that_will_not_do_is_an_error_and_no_more) {
   EXPECT_EQ(Code::invalid_config, too_long.code());
   EXPECT_NE(too_long.message().npos, too_long.message().find("RAILWEAVE_STATS_DIR"));
   constexpr int kGreatestPid = 4194304;
-  const std::string longest = "/" + std::string(74, 'x');  // that the configuration takes
+  const std::string longest = "/" + std::string(74, 'x');  // the longest path that the configuration accepts
   EXPECT_TRUE(socket_address(stats_socket_path(longest, kGreatestPid, kInstance)).ok());
   EXPECT_FALSE(socket_address(stats_socket_path(longest + "x", kGreatestPid, kInstance)).ok());
   EXPECT_TRUE(stats_sockets("/none").empty());

@@ -1,5 +1,5 @@
-// A peer without an engine: it speaks handshakes on loopback, word by word as a test wants. What it waits for comes
-// within 20 s.
+// A peer without an engine, on loopback: the test sends and receives the messages of handshakes one by one. Each wait
+// ends after 20 s.
 #pragma once
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ inline Rail loopback_rail() {
   return rail;
 }
 
-// One end of a connection.
+// One end of a connection, with calls that block.
 class Talker {
  public:
   explicit Talker(OwnedFd fd) : fd_(std::move(fd)) {
@@ -35,7 +35,7 @@ class Talker {
     const timeval patience{20, 0};
     (void)::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   }
-  // To a listener of the loopback address.
+  // Connects to a listener at the loopback address.
   static Talker dial(std::uint16_t port) {
     OwnedFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const wire::SocketAddress to = wire::socket_address(loopback_rail().addresses[0], port);
@@ -47,7 +47,7 @@ class Talker {
     const std::vector<std::byte> bytes = encode_hello(hello);
     EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), ssize_t(bytes.size()));
   }
-  // None: the other end closed, or sent nonsense.
+  // Returns none if the other end closed the connection, or sent no valid Hello.
   std::optional<Hello> receive() {
     std::vector<std::byte> in(kHelloFixedBytes);
     if (!fill(in, 0)) return {};
@@ -58,7 +58,7 @@ class Talker {
     auto hello = decode_hello(in);
     return hello.ok() ? std::optional(std::move(*hello)) : std::nullopt;
   }
-  // The other end closes the connection and says nothing before.
+  // Waits until the other end closes the connection. Returns false if the other end sends a byte before.
   bool hears_the_end() {
     char byte;
     const ssize_t n = ::recv(fd_.get(), &byte, 1, 0);
@@ -75,7 +75,7 @@ class Talker {
   OwnedFd fd_;
 };
 
-// Where a test waits to be dialled.
+// A listener at which the test accepts connections.
 class Porch {
  public:
   Porch() {
@@ -86,7 +86,7 @@ class Porch {
   }
   std::uint16_t port() const { return port_; }
   PeerAddress address() const { return {loopback_rail().addresses[0], port_}; }
-  // The next connection, as an acceptor gets it.
+  // Waits for the next connection, and returns it as an Acceptor gets it.
   wire::Accepted accept() {
     pollfd p{fd_.get(), POLLIN, 0};
     EXPECT_EQ(::poll(&p, 1, 20'000), 1) << "nobody dials";

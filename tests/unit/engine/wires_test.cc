@@ -1,4 +1,4 @@
-// Which wire a lane goes by: what the dialler offers, what the acceptor has.
+// Wires: which wire a lane goes by, from the dialler's offer and the acceptor's wires.
 #include "engine/rails/wires.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using wire::Port;
 
 constexpr int kRail = 0;
 
-// Says what it heard. It has no lanes.
+// A fake pending lane: records the offer of the other end. No lane comes of it.
 class PaperPending final : public PendingLane {
  public:
   explicit PaperPending(std::string& heard) : heard_(heard) {}
@@ -30,6 +30,7 @@ class PaperPending final : public PendingLane {
   std::string& heard_;
 };
 
+// A fake wire: records which lanes began, and the offers that its pending lanes received.
 class PaperWire final : public wire::Wire {
  public:
   explicit PaperWire(std::string_view name, bool is_available = true) : name_(name), is_available_(is_available) {}
@@ -168,7 +169,7 @@ TEST_F(WireChoice, without_any_wire_the_error_says_so) {
   EXPECT_FALSE(wires.accept(kRail, {}).ok());
 }
 
-// The table of this build.
+// With the wires of this build.
 TEST(WireTable, processes_of_one_host_share_an_object_by_its_descriptor) {
   const Config config;
   Wires near(config), far(config);

@@ -23,9 +23,9 @@ TEST(ConfigurationPage, names_every_setting_once_in_its_section) {
   }
 }
 
-// What a process without a library has to ignore, and what the libraries describe, are the same variables.
+// A process without the libraries must ignore exactly the variables that the libraries describe.
 TEST(ConfigurationPage, sections_of_libraries_have_the_variables_that_others_ignore) {
-  (void)configuration_page();  // registers all
+  (void)configuration_page();  // registers all sections
   std::set<std::string_view> described;
   for (const ConfigSection* section : config_sections())
     for (const Setting& setting : section->settings)

@@ -1,4 +1,4 @@
-// What the host's report says of settings with which no engine starts.
+// The host report: the errors of settings with which no engine starts, and the verdicts on rails.
 #include "info/host_report.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Finding a process and telling what its engine says.
+// Engines of running processes: finding them, watching them, and the report of their statistics.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ class Process : public testing::Test {
   }
   ~Process() override { std::filesystem::remove_all(dir_); }
 
-  // A child process that serves `answers` clients and leaves. Returns once it can be asked.
+  // Starts a child process that answers `answers` clients and exits. Returns once clients can connect.
   pid_t serving_child(int answers) const {
     int ready[2];
     EXPECT_EQ(0, ::pipe(ready));
@@ -105,7 +105,7 @@ TEST_F(Process, without_an_engine_gets_a_list_of_those_with_one) {
 }
 
 TEST_F(Process, is_watched_until_it_ends) {
-  const pid_t child = serving_child(4);  // one look for its pid, then the first sample and two more
+  const pid_t child = serving_child(4);  // one answer with the pid, then three samples
   const auto found = engines_of(dir_, child);
   ASSERT_TRUE(found.ok());
   testing::internal::CaptureStdout();

@@ -13,7 +13,7 @@ constexpr std::uint64_t kAny = Credit::kNone;
 class CreditWindowTest : public testing::Test {
  protected:
   CreditWindowTest() { window_.observe(kBegin, 0, true); }
-  // Data waits all the time, and somebody looks.
+  // Data waits from `from` to `until`, and the window is observed every 100 ms.
   void wait(Nanos from, Nanos until, std::uint64_t position = 0) {
     for (Nanos t = from; t < until; t += 100ms) window_.observe(kBegin + t, position, true);
     window_.observe(kBegin + until, position, true);
@@ -48,7 +48,7 @@ TEST_F(CreditWindowTest, room__is_a_limit_less_the_position) {
   for (const std::uint64_t position : {1000, 2000}) EXPECT_EQ(window_.room(0, position), 0u);
 }
 
-// A turn's last segment rarely ends at the limit.
+// The last segment of a turn rarely ends at the limit, so less than 192 bytes of room count as none.
 TEST_F(CreditWindowTest, a_lane_is_held_where_the_limit_leaves_no_room_for_a_segment) {
   window_.apply(1, {.limit = 1000});
   EXPECT_FALSE(window_.is_held(0));

@@ -16,7 +16,7 @@ Bytes bytes_of(const FrameHeader& header) {
   return bytes;
 }
 
-// `named` becomes `header`, byte by byte, and the header is read as what `named` says.
+// Asserts that `named` is encoded as `header` is, byte by byte, and that `header` is read as `named`.
 template <class Frame>
 void expect_same(const Frame& named, const FrameHeader& header) {
   EXPECT_EQ(bytes_of(named), bytes_of(header)) << name_of(header.type);

@@ -98,7 +98,7 @@ TEST(Frame, encode__lays_the_bytes_out_as_documented) {
   EXPECT_EQ(crc, crc32c(bytes));
 }
 
-// docs/internals/protocol.md shows an exchange, byte by byte.
+// Returns the frames of the exchange that docs/internals/protocol.md shows byte by byte.
 std::vector<std::string> documented_frames() {
   std::ifstream page(std::string(RAILWEAVE_SOURCE_DIR) + "/docs/internals/protocol.md");
   std::vector<std::string> frames;
@@ -152,7 +152,7 @@ TEST(Frame, decode__a_payload_crc_goes_with_its_flag_and_with_payload) {
   EXPECT_NE(why_refused(h).find("not said to be checked"), std::string::npos);
   h.flags = kFlagChecked;
   EXPECT_EQ(why_refused(h), "accepted");
-  h.payload_crc = 0;  // is one, too
+  h.payload_crc = 0;  // 0 is a CRC, too
   EXPECT_EQ(why_refused(h), "accepted");
   h.length = 0;
   h.b = 0;

@@ -9,7 +9,7 @@ namespace {
 
 class LaneLedgerTest : public ::testing::Test {
  protected:
-  // Takes `count` frames; frame i says so in `message`.
+  // Takes `count` frames; frame i has `message` i.
   void take(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       FrameHeader h;
@@ -118,7 +118,7 @@ TEST_F(LaneLedgerTest, has_room__keeps_some_for_reports) {
 }
 
 TEST_F(LaneLedgerTest, on_peer_consumed__through_the_wrap_around_of_32_bits) {
-  // 2^32 frames take minutes; that the arithmetic is modulo shows at the first of them.
+  // 2^32 frames would take minutes. The first frame already shows that the arithmetic is modulo 2^32.
   take(1);
   write(1);
   EXPECT_FALSE(ledger_->on_peer_consumed(0xffffffff).ok());
@@ -132,7 +132,7 @@ TEST_F(LaneLedgerTest, on_fence__exactly_the_frames_after_the_count_go_again) {
   EXPECT_TRUE(ledger_->on_peer_consumed(3).ok());
   EXPECT_EQ(forget_all(), 3u);
   ASSERT_TRUE(ledger_->on_fence(5).ok());
-  EXPECT_EQ(forget_all(), 2u);  // consumed, and told only by the fence
+  EXPECT_EQ(forget_all(), 2u);  // consumed, which only the fence reported
   for (std::uint64_t i = 5; i < 10; ++i) {
     const auto lost = ledger_->lost_next();
     ASSERT_TRUE(lost);

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr Rate kBelieved = Rate::from_megabits(10);
 
-// A lane that is passed over, and carries what a probe gives it at `rate`.
+// A lane that is passed over and carries only the padding of its probes.
 struct PassedOver {
   explicit PassedOver(Rate at_first) : believed(at_first) {}
 
@@ -45,7 +45,7 @@ struct PassedOver {
   }
 };
 
-// A bucket of tokens that is full after a rest.
+// A shaper's token bucket, full after a pause, makes one probe look fast.
 TEST(LaneProbe, begin__one_probe_that_is_lucky_changes_nothing) {
   LaneProbe probe;
   probe.begin(TimePoint{1s}, 0, kBelieved);
@@ -63,7 +63,7 @@ TEST(LaneProbe, begin__one_probe_that_is_lucky_changes_nothing) {
 TEST(LaneProbe, begin__finds_out_how_fast_a_lane_is_at_least) {
   PassedOver lane(Rate::from_megabits(10));
   lane.wait(Rate::from_megabits(1000), 300ms);
-  EXPECT_EQ(lane.believed.megabits(), 40);  // no more at once, whatever it saw
+  EXPECT_EQ(lane.believed.megabits(), 40);  // one result raises the estimate four times at most
   lane.wait(Rate::from_megabits(1000), 1s);
   EXPECT_GT(lane.believed.megabits(), 400);
   EXPECT_LE(lane.believed.megabits(), 1000);
@@ -103,7 +103,7 @@ TEST(LaneProbe, begin__a_lane_that_only_seems_fast_is_tried_ever_more_rarely) {
     probe.handed(probe.left_bytes());
     acknowledged += 64 * KiB;
     EXPECT_EQ(probe.observe(now + 100us, acknowledged, 0)->least.megabits(), 40);
-    probe.used();  // and it was slow
+    probe.used();  // the lane was slow with data
     ++probes;
   }
   EXPECT_GT(probes, 15);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A lane that is looked at every 20 ms.
+// A lane that is observed every 20 ms.
 class LateFramesTest : public testing::Test {
  protected:
   void observe_for(Nanos time) {
@@ -79,7 +79,7 @@ TEST_F(LateFramesTest, of_long_round_trips_four_are_waited_for) {
   EXPECT_EQ(late(), 5u);
 }
 
-// The first round trip of a connection that was made in an outage is the outage.
+// A connection that is made in an outage measures the outage as its first round trip.
 TEST_F(LateFramesTest, a_second_is_enough_whatever_a_round_trip_is_believed_to_take) {
   smoothed_rtt_ = 3s;
   taken_ = 5;
@@ -89,7 +89,7 @@ TEST_F(LateFramesTest, a_second_is_enough_whatever_a_round_trip_is_believed_to_t
   EXPECT_TRUE(frames_.any());
 }
 
-// Stopped for a second we do not know when in that time a frame was taken.
+// After a second without polls the time within it at which a frame was taken is unknown.
 TEST_F(LateFramesTest, a_late_poll_counts_frames_from_then_on) {
   taken_ = 1, acknowledged_ = 1;
   observe_for(20ms);
@@ -114,7 +114,7 @@ TEST_F(LateFramesTest, polls_that_come_very_often_are_not_all_kept) {
   EXPECT_EQ(late(), 500u);
 }
 
-// The kernel was asked before the wait. What it has acknowledged since nobody knows.
+// The kernel was asked before the thread lost its core. Acknowledgements since then are unknown.
 TEST_F(LateFramesTest, the_wait_of_a_thread_for_its_core_makes_no_frame_late) {
   taken_ = 5;
   observe_for(20ms);
@@ -124,7 +124,7 @@ TEST_F(LateFramesTest, the_wait_of_a_thread_for_its_core_makes_no_frame_late) {
   EXPECT_FALSE(frames_.any());
 }
 
-// Frames that were taken in the wait are not as old as the question to the kernel.
+// Frames that were taken while the thread waited are younger than the question to the kernel.
 TEST_F(LateFramesTest, frames_taken_in_the_wait_are_as_old_as_its_end) {
   taken_ = 5;
   frames_.observe(now_, now_ + 50ms, taken_, acknowledged_, smoothed_rtt_);

@@ -1,4 +1,4 @@
-// Two sessions and the lanes between them, moved by hand: nothing happens but what a test asks for. One thread.
+// Two sessions and the lanes between them: nothing happens but what the test calls. One thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,17 +18,17 @@ inline End other(End end) { return end == End::a ? End::b : End::a; }
 
 class Pair {
  public:
-  // so that a granted message may be one segment
+  // The eager limit is small, so that a message of one segment may need a grant.
   static constexpr SessionOptions kOptions{.eager_limit_bytes = 16 * KiB};
   explicit Pair(const SessionOptions& a = kOptions, const SessionOptions& b = kOptions) : sides_{Side(a), Side(b)} {}
 
   SessionProtocol& session(End end) { return side(end).session; }
   SessionProtocol& a() { return session(End::a); }
   SessionProtocol& b() { return session(End::b); }
-  // All that ended so far, in order; and the events, likewise.
+  // Return all completions, and all events, of `end` so far, in order.
   const std::vector<Completion>& done(End end) { return drain(end), side(end).done; }
   const std::vector<Event>& events(End end) { return drain(end), side(end).events; }
-  // Headers that the end wrote, in order, over all lanes.
+  // Returns the headers that `end` has written, in order, over all lanes.
   std::vector<FrameHeader>& written(End end) { return side(end).written; }
 
   void add_lanes(int count) {
@@ -41,13 +41,13 @@ class Pair {
     side(End::b).out[lane];
   }
 
-  // One that has its padding behind it, if it comes after a loss.
+  // Adds a lane and runs until the lane is proven, which takes padding after a loss.
   void add_proven_lane(LaneId lane) {
     add_lane(lane, 0, 0);
     run();
   }
 
-  // What the lane takes now; it is not written yet. Returns how many frames.
+  // The lane takes frames, and does not write them yet. Returns their number.
   std::size_t take(End from, LaneId lane, std::size_t frames_max = 16, bool flush = true) {
     std::vector<OutgoingFrame> frames(frames_max);
     const std::size_t n = session(from).next_frames(lane, frames, flush);
@@ -69,7 +69,7 @@ class Pair {
       session(from).on_released(lane, 1);
     }
   }
-  // Everything the lane takes, onto the network. Returns how many frames.
+  // The lane takes all frames that it gets, and writes them. Returns their number.
   std::size_t send(End from, LaneId lane) {
     std::size_t sum = 0;
     while (const std::size_t n = take(from, lane)) sum += n;
@@ -78,7 +78,7 @@ class Pair {
   }
 
   bool arriving(End at, LaneId lane) { return !side(other(at)).out.at(lane).network.empty(); }
-  // The oldest frame's header; its payload is still under way.
+  // Reads the header of the oldest frame; its payload is still under way.
   Result<std::span<std::byte>> read_header(End at, LaneId lane) {
     return session(at).on_header(lane, side(other(at)).out.at(lane).network.front().bytes);
   }
@@ -89,19 +89,19 @@ class Pair {
     network.pop_front();
     return session(at).on_consumed(lane);
   }
-  // The oldest frame, whole.
+  // Reads the oldest frame completely.
   Status read(End at, LaneId lane) {
     Result<std::span<std::byte>> target = read_header(at, lane);
     return target.ok() ? read_payload(at, lane, *target) : target.status();
   }
-  // Whatever is on the network towards this end.
+  // Reads all frames on the network towards this end.
   void receive(End at, LaneId lane) {
     while (arriving(at, lane)) {
       const Status status = read(at, lane);
       ASSERT_TRUE(status.ok()) << status.message();
     }
   }
-  // Moves all there is on every living lane until nothing moves; what arrived is acknowledged at once.
+  // Sends and receives on every lane until nothing moves. All that arrives is acknowledged at once.
   void run() {
     for (int round = 0; round < 10000; ++round)
       if (!run_once()) return;
@@ -121,7 +121,7 @@ class Pair {
     return moved;
   }
 
-  // This end gives the lane up. What is under way to it is never read.
+  // This end loses the lane. Frames under way to this end are never read.
   void lose(End at, LaneId lane) {
     session(at).lose_lane(lane);
     side(at).out.at(lane).taken.clear();
@@ -133,7 +133,7 @@ class Pair {
     lose(End::b, lane);
   }
 
-  // A stream from a to b, opened over the lanes there are.
+  // Both ends of a stream from a to b.
   struct Ends {
     SendStream& out;
     RecvStream& in;
@@ -147,12 +147,12 @@ class Pair {
     return {out, in};
   }
 
-  // Gives the lane a rate: `rate` over ten milliseconds of being busy, then idle.
+  // Teaches the session the lane's rate: the lane is busy at `rate` for half a second, then idle.
   void teach(End end, LaneId lane, Rate rate, Nanos min_rtt = Nanos(0)) {
     constexpr Nanos kStep = std::chrono::milliseconds(10);
     Teaching& t = side(end).teaching[lane];
     t.min_rtt = min_rtt;
-    // never all of it is through within a sample
+    // so much that a sample never ends because all of it is acknowledged
     const auto outstanding = std::uint64_t(rate.bytes_in(4 * kStep)) + 64 * KiB;
     SessionProtocol::LaneReport report{
         .outstanding_bytes = outstanding, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt};
@@ -165,7 +165,7 @@ class Pair {
     session(end).report(lane, t.now, report);
     t.acknowledged = report.acknowledged_bytes;
   }
-  // Says that nothing is outstanding any more (what was taken counts until then).
+  // Reports that nothing is outstanding any more. Until then all bytes taken count as outstanding.
   void settle(End end, LaneId lane) {
     const Teaching& t = side(end).teaching[lane];
     session(end).report(lane, t.now, {.acknowledged_bytes = t.acknowledged, .min_rtt = t.min_rtt});
@@ -179,7 +179,7 @@ class Pair {
   };
   struct Pipe {
     std::deque<Frame> taken, network;
-    bool deaf = false;  // the reader gave the lane up
+    bool deaf = false;  // the reader lost the lane: written frames are dropped
   };
   struct Teaching {
     TimePoint now{std::chrono::seconds(1)};
@@ -207,7 +207,7 @@ class Pair {
   Side sides_[2];
 };
 
-// Bytes that tell where they belong: eight at a time, (tag, index).
+// Returns bytes that depend on their position: each eight are made of `tag` and their index.
 inline std::vector<std::byte> pattern(std::size_t bytes, std::uint32_t tag = 1) {
   std::vector<std::byte> out(bytes);
   for (std::size_t i = 0; i < bytes; ++i) {
@@ -218,8 +218,8 @@ inline std::vector<std::byte> pattern(std::size_t bytes, std::uint32_t tag = 1) 
   return out;
 }
 
-// A request of a test: only its address counts.
-struct Tickets {
+// Requests of a test: only their addresses count.
+struct Requests {
   void* operator[](std::size_t i) { return &slots[i]; }
   std::array<char, 1 << 17> slots;
 };

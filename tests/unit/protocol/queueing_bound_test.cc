@@ -10,19 +10,19 @@ using namespace std::chrono_literals;
 constexpr Nanos kNear = 50us;
 constexpr std::uint64_t kHeld = 64 * KiB;
 
-// A lane that is looked at each half millisecond.
+// A lane that is observed every half millisecond.
 struct Looked {
   TimePoint now{1s};
   std::uint64_t acknowledged = 1'000'000;
   bool full = true;
   Nanos min_rtt = kNear;
-  QueueingBound held{};
+  QueueingBound queueing_bound{};
 
   std::optional<QueueingBound::Limit> poll(std::uint64_t outstanding) {
     now += 500us;
-    return held.observe(now, acknowledged, outstanding, full, min_rtt);
+    return queueing_bound.observe(now, acknowledged, outstanding, full, min_rtt);
   }
-  // What it holds stays outstanding for so long and is through at once; the next is outstanding at that look.
+  // Keeps `bytes` outstanding for `for_so_long`, then acknowledges all at once. Then `bytes` more are outstanding.
   std::optional<QueueingBound::Limit> hold(std::uint64_t bytes, Nanos for_so_long) {
     for (const TimePoint end = now + for_so_long; now + 500us < end;) EXPECT_FALSE(poll(bytes));
     acknowledged += bytes;
@@ -42,7 +42,7 @@ TEST(QueueingBound, observe__what_goes_through_in_one_bunch_bounds_the_rate) {
   }
 }
 
-// Its acknowledgement may wait for the receiver's timer, so it has to take long to say anything.
+// The acknowledgement of one segment may wait for the receiver's timer, so only a long time bounds the rate.
 TEST(QueueingBound, observe__one_segment_that_takes_long_bounds_the_rate) {
   Looked lane;
   lane.full = false;
@@ -64,12 +64,12 @@ TEST(QueueingBound, observe__never_less_than_the_lane_carries) {
   for (const double megabits : {1.0, 10.0, 50.0, 100.0, 1000.0}) {
     const Rate rate = Rate::from_megabits(megabits);
     for (const Nanos step : {100us, 700us, 3000us, 20'000us}) {
-      QueueingBound held;
+      QueueingBound queueing_bound;
       std::uint64_t acknowledged = 0;
       int bounds = 0;
       double carried = 0;
       for (TimePoint now{1s}; now < TimePoint{5s}; now += step) {
-        if (const auto bound = held.observe(now, acknowledged, kHeld, true, kNear)) {
+        if (const auto bound = queueing_bound.observe(now, acknowledged, kHeld, true, kNear)) {
           ++bounds;
           EXPECT_GE(bound->most, rate) << megabits << " Mb/s, looked at each " << step.count() << " ns";
         }
@@ -100,7 +100,7 @@ TEST(QueueingBound, observe__an_unknown_round_trip_bounds_nothing) {
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(kHeld, 40ms));
 }
 
-// The peer stands still for a while, whatever the lane can do.
+// The peer may be stopped for a while, which says nothing about the lane.
 TEST(QueueingBound, observe__a_lane_that_could_hold_more_bounds_nothing) {
   Looked lane{.full = false};
   EXPECT_FALSE(lane.poll(kHeld));

@@ -1,4 +1,4 @@
-// Rails that come while a session lives: what is said of them arrives, once, the last word last.
+// Rail updates within a session: each update arrives once, and the highest edition of a rail stands.
 #include "protocol/rail_updates.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace railweave::protocol {
 namespace {
 
-// "2:1:ten" for rail 2, edition 1; what the end heard since the last call.
+// Returns the updates that arrived since the last call, such as "2:1:ten" for rail 2, edition 1.
 std::string heard(SessionProtocol& session) {
   std::string text;
   for (const RailUpdates::Statement& news : session.drain_rail_updates())
@@ -41,7 +41,7 @@ TEST_F(RailUpdatesTest, updates_arrive_with_an_event) {
 
 TEST_F(RailUpdatesTest, an_older_edition_says_nothing) {
   pair_.a().announce_rail({2, 1, "old"});
-  pair_.take(End::a, 0);  // its payload must stay
+  pair_.take(End::a, 0);  // the payload of the taken frame must stay valid
   pair_.a().announce_rail({2, 2, "new"});
   pair_.a().announce_rail({2, 1, "late"});
   pair_.send(End::a, 1);

@@ -14,7 +14,7 @@ struct Carrier {
   RateEstimator estimator;
 
   void busy(Rate rate, Nanos for_so_long, Nanos step = 1ms) {
-    // never all of it is through within a sample
+    // so much that a sample never ends because all of it is acknowledged
     const auto outstanding = std::uint64_t(rate.bytes_in(8ms)) + 64 * KiB;
     for (Nanos t{0}; t < for_so_long; t += step) {
       estimator.observe(now, std::uint64_t(acknowledged), outstanding);
@@ -69,7 +69,7 @@ TEST(RateEstimator, observe__an_acknowledgement_held_by_a_timer_is_no_slow_lane)
   lane.busy(kGigabit, 100ms);
   lane.idle(1ms);
   const Rate before = lane.estimator.rate();
-  for (int i = 0; i < 100; ++i) {  // a control frame, looked at while the peer waits for more of them
+  for (int i = 0; i < 100; ++i) {  // a control frame, polled while the peer's kernel delays its acknowledgement
     for (int poll = 0; poll < 40; ++poll, lane.now += 1ms)
       lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 64);
     lane.acknowledged += 64;
@@ -78,7 +78,7 @@ TEST(RateEstimator, observe__an_acknowledgement_held_by_a_timer_is_no_slow_lane)
   EXPECT_GE(lane.estimator.rate(), before);
 }
 
-// Acknowledgements wait behind what the peer sends on the lane, and come together.
+// Acknowledgements wait behind the peer's data on the lane, and arrive in bunches.
 TEST(RateEstimator, observe__finds_the_rate_by_acknowledgements_in_bunches) {
   for (const Nanos apart : {700us, 1300us, 1900us, 3100us}) {
     Carrier lane;
@@ -99,7 +99,7 @@ TEST(RateEstimator, observe__a_lane_that_carried_all_it_got_is_not_slow) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
   const Rate before = lane.estimator.rate();
-  for (int i = 0; i < 1000; ++i) {  // 50 KiB each millisecond are 0.4 Gb/s: a segment is on its way at every look
+  for (int i = 0; i < 1000; ++i) {  // 50 KiB each millisecond are 0.4 Gb/s: a segment is outstanding at every poll
     lane.now += 500us;
     lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged) + 10'000, 41'200);
     lane.now += 500us;
@@ -116,7 +116,7 @@ TEST(RateEstimator, observe__a_lane_that_seemed_slow_recovers_in_milliseconds) {
   EXPECT_GT(lane.estimator.rate().megabits(), 800);
 }
 
-// A busy machine: at each look most of what the lane had is through, and it is filled again.
+// A busy machine: at each poll most of the lane's bytes are acknowledged, and the lane is filled again.
 TEST(RateEstimator, handed__a_lane_that_seemed_slow_recovers_by_late_polls) {
   Carrier lane;
   lane.busy(Rate::from_megabits(400), 100ms);
@@ -159,7 +159,7 @@ TEST(RateEstimator, drained__small_messages_one_after_the_other_are_no_burst) {
   EXPECT_TRUE(estimator.known()) << "that was enough at once";
 }
 
-// Nobody looks while less than 32 KiB are outstanding.
+// A session mostly wants no report of a lane while at most 32 KiB wait or are outstanding.
 TEST(RateEstimator, drained__middling_messages_are_no_burst) {
   for (const bool looked_at_between : {false, true}) {
     RateEstimator estimator;
@@ -223,7 +223,7 @@ TEST(RateEstimator, observe__bursts_that_a_shaper_lets_through_are_no_fast_lane)
   burst();
   EXPECT_GT(lane.estimator.rate().megabits(), 50'000);  // nothing better is known
   lane.busy(kGigabit, 5ms);
-  EXPECT_NEAR(lane.estimator.rate().megabits(), 1000, 100);  // the first true sample replaces it
+  EXPECT_NEAR(lane.estimator.rate().megabits(), 1000, 100);  // the first sample replaces the estimate
   lane.idle(1ms);
   for (int i = 0; i < 10'000; ++i) burst();
   EXPECT_LT(lane.estimator.rate().megabits(), 1200);
@@ -232,7 +232,7 @@ TEST(RateEstimator, observe__bursts_that_a_shaper_lets_through_are_no_fast_lane)
 TEST(RateEstimator, observe__a_caller_who_sends_little_is_no_slow_lane) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
-  for (int i = 0; i < 10'000; ++i) {  // a message is on its way at every look, another each time
+  for (int i = 0; i < 10'000; ++i) {  // one message is outstanding at every poll, a new one each time
     lane.now += 250us;
     lane.acknowledged += 1000;
     lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged) + 300'000, 1000);
@@ -257,8 +257,8 @@ TEST(RateEstimator, observe__even_a_dead_lane_keeps_a_rate_that_can_grow) {
   EXPECT_GT(lane.estimator.rate().bytes_per_s, 0);
 }
 
-// A peer that is stopped and goes on, or one that had no processor for a while as the transfer began. So little is
-// given to a lane that looks slow that each look finds all of it through: no sample can prove the contrary.
+// The peer is stopped for a while, or has no processor as the transfer begins. A lane that looks slow then gets so
+// little that each poll finds all of it acknowledged: no sample can show the true rate.
 TEST(RateEstimator, age__silence_before_the_first_sample_is_got_over) {
   for (const bool heard_before : {true, false}) {
     Carrier lane;
@@ -281,7 +281,7 @@ TEST(RateEstimator, age__silence_before_the_first_sample_is_got_over) {
   }
 }
 
-// Two segments fill a lane that is believed slow; at 1 Gb/s they are through before the next look.
+// Two segments fill a lane that is believed slow; at 1 Gb/s they are acknowledged before the next poll.
 TEST(RateEstimator, observe__a_first_sample_far_too_slow_is_got_over) {
   Carrier lane;
   lane.busy(Rate::from_megabits(120), 2ms);
@@ -289,7 +289,7 @@ TEST(RateEstimator, observe__a_first_sample_far_too_slow_is_got_over) {
   for (int i = 0; i < 2'000; ++i) {
     lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
     lane.estimator.handed(kGiven);
-    // The better it is believed, the sooner it is looked at.
+    // The faster the lane is believed to be, the sooner the session polls it.
     lane.now += std::max(Rate::from_megabits(1000).time_for(kGiven), lane.estimator.rate().time_for(kGiven * 3 / 4));
     lane.acknowledged += kGiven;
   }
@@ -332,7 +332,7 @@ TEST(RateEstimator, age__an_idle_lane_earns_another_try) {
   lane.idle(5s);
   EXPECT_GT(lane.estimator.rate().bytes_per_s, 4 * slow.bytes_per_s);
   lane.idle(60s);
-  EXPECT_LE(lane.estimator.rate().megabits(), 1100);  // but not more than it ever showed
+  EXPECT_LE(lane.estimator.rate().megabits(), 1100);  // no more than samples ever showed
 }
 
 }  // namespace

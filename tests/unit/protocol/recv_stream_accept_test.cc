@@ -1,4 +1,4 @@
-// What a stream takes before it is accepted, and when it is accepted without slots.
+// RecvStream before it is accepted, and accepted without eager slots.
 #include <gtest/gtest.h>
 
 #include "protocol/recv_stream.h"

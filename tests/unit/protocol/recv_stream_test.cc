@@ -38,10 +38,10 @@ class RecvStreamTest : public ::testing::Test {
 
   std::span<std::byte> post(std::size_t capacity) {
     buffers_.emplace_back(capacity);
-    stream_.post(tickets_[buffers_.size() - 1], buffers_.back().data(), capacity, done_);
+    stream_.post(requests_[buffers_.size() - 1], buffers_.back().data(), capacity, done_);
     return buffers_.back();
   }
-  // A segment of the message whose bytes are pattern(size, message).
+  // A segment arrives whole. The message's bytes are pattern(size, message).
   Status arrive(const FrameHeader& h) {
     Result<std::span<std::byte>> where = stream_.on_segment(h, done_);
     if (!where.ok()) return where.status();
@@ -54,7 +54,7 @@ class RecvStreamTest : public ::testing::Test {
   bool holds(std::size_t buffer, std::uint64_t message, std::size_t bytes) {
     return std::memcmp(buffers_[buffer].data(), pattern(bytes, std::uint32_t(message)).data(), bytes) == 0;
   }
-  // The next frame, urgent or lazy.
+  // Gets the next control frame, urgent or lazy. Returns false if there is none.
   static bool next(RecvStream& stream, FrameHeader& h) {
     std::span<const std::byte> payload;
     if (stream.next_control(h, payload)) return true;
@@ -74,7 +74,7 @@ class RecvStreamTest : public ::testing::Test {
   }
 
   Completions done_;
-  Tickets tickets_;
+  Requests requests_;
   std::deque<std::vector<std::byte>> buffers_;
   FrameHeader last_;
   RecvStream stream_{3, kEager};
@@ -100,7 +100,7 @@ TEST_F(RecvStreamTest, on_segment__straight_into_the_buffer_in_any_order) {
   ASSERT_TRUE(stream_.on_consumed(segment(0, 1280, 720, 2000), done_).ok());
   EXPECT_TRUE(done_.empty());
   ASSERT_TRUE(arrive(segment(0, 0, 1280, 2000)).ok());
-  EXPECT_TRUE(done_.empty());  // its ack goes first
+  EXPECT_TRUE(done_.empty());  // its ack must be written first
   EXPECT_EQ(control(), std::vector{FrameType::ack});
   ASSERT_EQ(done_.size(), 1u);
   EXPECT_EQ(done_[0].bytes, 2000u);
@@ -284,7 +284,7 @@ TEST_F(RecvStreamTest, next_control__a_grant_carries_the_ack) {
 TEST_F(RecvStreamTest, on_ack_written__through_the_wrap_around_of_sixteen_bits) {
   std::vector<std::byte> buffer(16);
   for (std::uint64_t i = 0; i < 65536 + 100; ++i) {
-    stream_.post(tickets_[0], buffer.data(), buffer.size(), done_);
+    stream_.post(requests_[0], buffer.data(), buffer.size(), done_);
     control();
     ASSERT_TRUE(arrive(segment(i, 0, 8, 8)).ok());
     control();
@@ -299,7 +299,7 @@ TEST_F(RecvStreamTest, publish_without_ack__does_not_wait) {
   EXPECT_TRUE(done_.empty());
   stream_.publish_without_ack(done_);
   EXPECT_EQ(done_.size(), 1u);
-  EXPECT_EQ(control(), std::vector{FrameType::ack});  // it is owed all the same
+  EXPECT_EQ(control(), std::vector{FrameType::ack});  // the ack is still owed
   EXPECT_EQ(done_.size(), 1u);
 }
 
@@ -339,15 +339,15 @@ TEST_F(RecvStreamTest, on_segment__contradictions) {
   };
   EXPECT_TRUE(refused(segment(0, 1024, 900, 1999)));          // another size than before
   EXPECT_TRUE(refused(segment(0, 1024, 900, 2000, 1)));       // another tag than before
-  EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));            // more bytes than it has
+  EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));            // more bytes than the message
   EXPECT_TRUE(refused(segment(1, 0, 1024, 2000)));            // not granted
   EXPECT_TRUE(refused(segment(kMessagesInFlight, 0, 8, 8)));  // far ahead
   EXPECT_TRUE(refused(eager(2, kEager + 1, 0)));              // larger than a slot
   EXPECT_TRUE(refused(eager(2, 100, kEagerSlots)));           // no such slot
   ASSERT_TRUE(arrive(eager_piece(3, 0, 50, 100, 0)).ok());
   EXPECT_TRUE(refused(eager_piece(3, 50, 50, 100, 1)));  // another slot than before
-  EXPECT_TRUE(refused(segment(3, 50, 50, 100)));         // eager before
-  EXPECT_TRUE(refused(eager_piece(3, 0, 100, 100, 0)));  // more bytes than it has
+  EXPECT_TRUE(refused(segment(3, 50, 50, 100)));         // the message is eager
+  EXPECT_TRUE(refused(eager_piece(3, 0, 100, 100, 0)));  // more bytes than the message
   ASSERT_TRUE(arrive(segment(0, 1024, 976, 2000)).ok());
   EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));  // complete already
 }
@@ -362,7 +362,7 @@ TEST_F(RecvStreamTest, on_segment__larger_than_its_grant) {
 TEST_F(RecvStreamTest, on_segment__two_lanes_bring_the_same_bytes) {
   post(2000);
   control();
-  // still arriving when the message comes whole
+  // This segment is still arriving when another lane brings the whole message.
   ASSERT_TRUE(stream_.on_segment(segment(0, 0, 1024, 2000), done_).ok());
   EXPECT_FALSE(stream_.on_segment(segment(0, 0, 2000, 2000), done_).ok());
   ASSERT_TRUE(stream_.on_segment(segment(0, 1024, 976, 2000), done_).ok());
@@ -417,7 +417,7 @@ TEST_F(RecvStreamTest, on_abort__ends_everything_once) {
   stream_.on_abort(Status(Code::truncated, Scope::stream, "too long"), done_);
   ASSERT_EQ(done_.size(), 2u);
   EXPECT_EQ(done_[0].status.code(), Code::truncated);
-  EXPECT_EQ(control(), std::vector<FrameType>{});  // the peer knows
+  EXPECT_EQ(control(), std::vector<FrameType>{});  // the peer aborted it
   EXPECT_FALSE(stream_.gone());
   stream_.close(done_);
   EXPECT_EQ(done_.size(), 2u);
@@ -431,7 +431,7 @@ TEST_F(RecvStreamTest, close__cancels_unfinished_receives_and_notifies_the_sende
   ASSERT_EQ(done_.size(), 1u);
   EXPECT_EQ(done_[0].status.code(), Code::cancelled);
   EXPECT_EQ(control(), std::vector{FrameType::abort});
-  EXPECT_FALSE(stream_.gone());  // until the sender's last word
+  EXPECT_FALSE(stream_.gone());  // until the sender's CLOSE or ABORT
   ASSERT_TRUE(stream_.on_close(close_after(5), done_).ok());
   EXPECT_TRUE(stream_.gone());
 }
@@ -448,7 +448,7 @@ TEST_F(RecvStreamTest, close__what_comes_afterwards_goes_nowhere) {
 
 TEST_F(RecvStreamTest, on_peer_lost__what_is_here_ends_well_and_nothing_else) {
   ASSERT_TRUE(arrive(eager(0, 10, 0)).ok());
-  ASSERT_TRUE(stream_.on_segment(eager(1, 0, 1), done_).ok());  // its lane dies before it is consumed
+  ASSERT_TRUE(stream_.on_segment(eager(1, 0, 1), done_).ok());  // its lane is lost before the segment is consumed
   stream_.on_segment_lost(eager(1, 0, 1));
   stream_.on_peer_lost(Status(Code::remote, Scope::session, "gone"), done_);
   post(10);
@@ -498,8 +498,8 @@ TEST_F(RecvStreamTest, touches__only_memory_of_unfinished_receives) {
 
 TEST_F(RecvStreamTest, post__a_message_is_watched_until_its_request_ends) {
   std::vector<std::byte> memory(2000);
-  stream_.post(tickets_[0], memory.data(), memory.size(), done_, true);
-  stream_.post(tickets_[1], memory.data(), memory.size(), done_);
+  stream_.post(requests_[0], memory.data(), memory.size(), done_, true);
+  stream_.post(requests_[1], memory.data(), memory.size(), done_);
   EXPECT_TRUE(stream_.read_while_landing(0));
   EXPECT_FALSE(stream_.read_while_landing(1));
   ASSERT_TRUE(arrive(eager(0, 100, 0)).ok());

@@ -20,7 +20,7 @@ class SendStreamEagerTest : public ::testing::Test {
     ASSERT_TRUE(stream->next_control(h, payload));
     ASSERT_TRUE(stream->on_opened(OpenedFrame{.rail_mask = ~0ull, .eager_slot_bytes = 64 * KiB}, "", done).ok());
   }
-  void post(std::size_t bytes) { stream->post(tickets[posted++], data.data(), bytes, done); }
+  void post(std::size_t bytes) { stream->post(requests[posted++], data.data(), bytes, done); }
   FrameHeader send() {
     const SendStream::Segment s = stream->cut(64 * KiB);
     stream->on_written(s.header, done);
@@ -30,13 +30,13 @@ class SendStreamEagerTest : public ::testing::Test {
   bool ack(std::uint64_t below) { return stream->on_ack(AckFrame{.acked = below}, done).ok(); }
 
   std::vector<std::byte> data = std::vector<std::byte>(64 * KiB);
-  Tickets tickets;
+  Requests requests;
   std::size_t posted = 0;
   Completions done;
   std::unique_ptr<SendStream> stream;
 };
 
-// A process may exit when its eager messages are done: what the kernel could not send at once would be lost.
+// A process may exit when its eager messages are done, and loses the bytes that its kernel has not sent yet.
 TEST_F(SendStreamEagerTest, post__beyond_the_eager_bytes_waits_for_a_grant_or_an_ack) {
   open(Priority::normal);
   for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{20'000}, data.size()}) post(bytes);
@@ -50,7 +50,7 @@ TEST_F(SendStreamEagerTest, post__beyond_the_eager_bytes_waits_for_a_grant_or_an
   EXPECT_EQ(done.size(), 3u);
 }
 
-// Behind a full queue a grant would take as long as the message.
+// Behind a full queue a grant would take as long as the message: urgent messages need none.
 TEST_F(SendStreamEagerTest, post__of_an_urgent_stream_fills_all_slots_without_a_grant) {
   open(Priority::urgent);
   for (std::size_t i = 0; i <= kEagerSlots; ++i) post(data.size());
@@ -61,7 +61,7 @@ TEST_F(SendStreamEagerTest, post__of_an_urgent_stream_fills_all_slots_without_a_
   EXPECT_TRUE(send().flags & kFlagEager);
 }
 
-// The request is done and the peer had CLOSE: only the receiver can still say that its receive is too small.
+// The request is done and CLOSE was sent: only the receiver can still report that its receive is too small.
 TEST_F(SendStreamEagerTest, on_grant__one_too_small_after_close_lets_data_go_again) {
   open(Priority::normal);
   post(100);

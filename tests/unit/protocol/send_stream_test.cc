@@ -32,16 +32,16 @@ class SendStreamTest : public ::testing::Test {
 
   void post(std::size_t bytes) {
     data_.push_back(pattern(bytes, std::uint32_t(data_.size())));
-    stream_.post(tickets_[data_.size() - 1], data_.back().data(), bytes, done_);
+    stream_.post(requests_[data_.size() - 1], data_.back().data(), bytes, done_);
   }
-  // Cuts one segment and lets the lane have it.
+  // Cuts one segment, which its lane writes and releases.
   SendStream::Segment send(std::uint32_t bytes_max = 64 * KiB) {
     SendStream::Segment s = stream_.cut(bytes_max);
     stream_.on_written(s.header, done_);
     stream_.on_released(s.header, done_);
     return s;
   }
-  // One message from post to acknowledgement.
+  // Sends one eager message, from post to acknowledgement.
   void send_eager(std::size_t bytes) {
     post(bytes);
     const SendStream::Segment s = send();
@@ -57,7 +57,7 @@ class SendStreamTest : public ::testing::Test {
   }
 
   Completions done_;
-  Tickets tickets_;
+  Requests requests_;
   std::deque<std::vector<std::byte>> data_;
   SendStream stream_{3, Priority::normal, 7, ~0ull, kEager};
 };
@@ -76,7 +76,7 @@ TEST_F(SendStreamTest, post__a_small_message_goes_at_once_and_is_done_when_writt
   EXPECT_TRUE(done_.empty());
   stream_.on_written(s.header, done_);
   ASSERT_EQ(done_.size(), 1u);
-  EXPECT_EQ(done_[0].request, tickets_[0]);
+  EXPECT_EQ(done_[0].request, requests_[0]);
   EXPECT_EQ(done_[0].bytes, 100u);
 }
 
@@ -103,7 +103,7 @@ TEST_F(SendStreamTest, post__eager_bytes_are_the_streams_own_copy) {
   post(100);
   const SendStream::Segment s = stream_.cut(64 * KiB);
   const auto before = data_[0];
-  std::ranges::fill(data_[0], std::byte{0});  // the request is done: the caller fills its buffer again
+  std::ranges::fill(data_[0], std::byte{0});  // as a caller may once the request is done
   EXPECT_EQ(std::memcmp(s.payload.data(), before.data(), 100), 0);
 }
 
@@ -132,7 +132,7 @@ TEST_F(SendStreamTest, post__eight_slots_refilled_only_by_acks) {
   ASSERT_TRUE(stream_.on_ack(ack(1), done_).ok());
   EXPECT_EQ(send().header.message, 8u);
   EXPECT_FALSE(stream_.has_segment());
-  ASSERT_TRUE(stream_.on_grant(grant(9, 16, 1), done_).ok());  // window or grant: either will do
+  ASSERT_TRUE(stream_.on_grant(grant(9, 16, 1), done_).ok());  // an ack or a grant is enough
   const SendStream::Segment granted = send();
   EXPECT_EQ(granted.header.message, 9u);
   EXPECT_FALSE(granted.header.flags & kFlagEager);
@@ -142,10 +142,10 @@ TEST_F(SendStreamTest, post__the_receivers_slots_may_be_smaller) {
   SendStream small(4, Priority::normal, 7, ~0ull, kEager);
   ASSERT_TRUE(small.on_opened(opened(64), "", done_).ok());
   const auto data = pattern(65);
-  small.post(tickets_[0], data.data(), 65, done_);
+  small.post(requests_[0], data.data(), 65, done_);
   EXPECT_FALSE(small.has_segment());
-  small.post(tickets_[1], data.data(), 64, done_);
-  EXPECT_FALSE(small.has_segment());  // in order
+  small.post(requests_[1], data.data(), 64, done_);
+  EXPECT_FALSE(small.has_segment());  // messages are sent in order
 }
 
 // ------------------------------------------------------------------------------------------------------------ grants
@@ -175,7 +175,7 @@ TEST_F(SendStreamTest, on_grant__lets_the_message_go_and_changes_nothing_repeate
 TEST_F(SendStreamTest, on_grant__acknowledges_through_the_wrap_around_of_16_bits) {
   constexpr std::uint64_t kMessages = 65536 + 100;
   for (std::uint64_t i = 0; i < kMessages; ++i) {
-    stream_.post(tickets_[0], nullptr, 0, done_);
+    stream_.post(requests_[0], nullptr, 0, done_);
     const SendStream::Segment s = send();
     ASSERT_EQ(s.header.message, i);
     ASSERT_TRUE(stream_.on_grant(grant(i + 1, 64, i + 1), done_).ok()) << i;
@@ -286,8 +286,8 @@ TEST_F(SendStreamTest, on_ack__requests_end_in_posting_order) {
   EXPECT_TRUE(done_.empty());
   ASSERT_TRUE(stream_.on_ack(ack(1), done_).ok());
   ASSERT_EQ(done_.size(), 2u);
-  EXPECT_EQ(done_[0].request, tickets_[0]);
-  EXPECT_EQ(done_[1].request, tickets_[1]);
+  EXPECT_EQ(done_[0].request, requests_[0]);
+  EXPECT_EQ(done_[1].request, requests_[1]);
 }
 
 TEST_F(SendStreamTest, can_post__bounded_by_what_is_not_acknowledged) {
@@ -436,7 +436,7 @@ TEST_F(SendStreamTest, on_peer_close__ends_what_is_unfinished_once) {
   stream_.fail(Status(Code::internal, Scope::stream, "later"), true, done_);
   EXPECT_EQ(done_.size(), 1u);
   EXPECT_EQ(stream_.error().code(), Code::left);  // the first error sticks
-  EXPECT_FALSE(stream_.gone());                   // until the caller is done, too
+  EXPECT_FALSE(stream_.gone());                   // until the caller closes, too
   stream_.close(done_);
   EXPECT_EQ(control(), std::vector{FrameType::close});
   EXPECT_TRUE(stream_.gone());
@@ -460,9 +460,9 @@ TEST_F(SendStreamTest, touches__only_memory_of_unfinished_requests) {
 TEST(SendStreamOpening, on_opened__nothing_is_sent_before) {
   SendStream stream(0, Priority::urgent, 7, 5, kEager);
   Completions done;
-  Tickets tickets;
+  Requests requests;
   const auto data = pattern(8);
-  stream.post(tickets[0], data.data(), 8, done);
+  stream.post(requests[0], data.data(), 8, done);
   EXPECT_FALSE(stream.has_segment());
   FrameHeader h;
   std::span<const std::byte> payload;
@@ -483,9 +483,9 @@ TEST(SendStreamOpening, on_opened__refused) {
   FrameHeader h;
   std::span<const std::byte> payload;
   ASSERT_TRUE(stream.next_control(h, payload));
-  Tickets tickets;
+  Requests requests;
   const auto data = pattern(8);
-  stream.post(tickets[0], data.data(), 8, done);
+  stream.post(requests[0], data.data(), 8, done);
   ASSERT_TRUE(stream.on_opened(OpenedFrame{.refused = true}, "no such listener", done).ok());
   EXPECT_TRUE(stream.failed());
   ASSERT_EQ(done.size(), 1u);

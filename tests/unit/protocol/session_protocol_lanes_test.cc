@@ -1,4 +1,4 @@
-// Lanes lost, fences, and what goes again.
+// SessionProtocol when lanes are lost: fences, and which frames are sent again.
 #include <gtest/gtest.h>
 
 #include "protocol/session_protocol.h"
@@ -10,7 +10,7 @@ namespace {
 class Fences : public ::testing::Test {
  protected:
   void SetUp() override { pair_.add_lanes(2); }
-  // The frames that lane 0 takes from now on are what the tests lose.
+  // Sends all that waits at `from` by lane 0, so that the test can lose it.
   std::size_t send_by_0(End from) {
     pair_.session(from).set_blocked(1, true);
     const std::size_t n = pair_.send(from, 0);
@@ -22,7 +22,7 @@ class Fences : public ::testing::Test {
   }
 
   Pair pair_;
-  Tickets tickets_;
+  Requests requests_;
   LaneId next_ = 2;
 };
 
@@ -30,14 +30,14 @@ TEST_F(Fences, lose_lane__exactly_the_segments_after_the_count_go_again) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);
   std::vector<std::byte> buffer(data.size());
-  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(ends.in, requests_[0], buffer.data(), buffer.size());
   pair_.run();
-  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[1], data.data(), data.size());
   ASSERT_EQ(pair_.send(End::a, 0), 1u);
   pair_.lose(End::b, 0);  // with the segment on the network
   pair_.lose(End::a, 0);
   EXPECT_TRUE(pair_.a().has_control());
-  EXPECT_FALSE(pair_.a().has_data());  // until b's FENCE says what it consumed
+  EXPECT_FALSE(pair_.a().has_data());  // until b's FENCE reports what b consumed
   pair_.send(End::a, 1);
   EXPECT_EQ(count(End::a, FrameType::segment), 1u);
   pair_.run();
@@ -51,9 +51,9 @@ TEST_F(Fences, lose_lane__what_was_consumed_unreported_does_not_go_again) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);
   std::vector<std::byte> buffer(data.size());
-  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(ends.in, requests_[0], buffer.data(), buffer.size());
   pair_.run();
-  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[1], data.data(), data.size());
   ASSERT_EQ(pair_.send(End::a, 0), 1u);
   pair_.receive(End::b, 0);
   pair_.lose_both(0);
@@ -78,9 +78,9 @@ TEST_F(Fences, lose_lane__a_half_read_segment_comes_again_whole) {
       const auto data = pattern(size, std::uint32_t(size));
       std::vector<std::byte> buffer(size);
       const std::size_t before = pair_.done(End::b).size();
-      if (posted_before) pair_.b().post(ends.in, tickets_[0], buffer.data(), size);
+      if (posted_before) pair_.b().post(ends.in, requests_[0], buffer.data(), size);
       pair_.run();
-      pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+      pair_.a().post(ends.out, requests_[1], data.data(), data.size());
       for (LaneId other = 1; other < next_; ++other) pair_.a().set_blocked(other, other != lane);
       ASSERT_EQ(pair_.take(End::a, lane, 1), 1u);
       pair_.write(End::a, lane);
@@ -89,7 +89,7 @@ TEST_F(Fences, lose_lane__a_half_read_segment_comes_again_whole) {
       std::fill_n(target->data(), size / 2, std::byte{0xee});
       pair_.lose_both(lane);
       for (LaneId other = 1; other < next_; ++other) pair_.a().set_blocked(other, false);
-      if (!posted_before) pair_.b().post(ends.in, tickets_[0], buffer.data(), size);
+      if (!posted_before) pair_.b().post(ends.in, requests_[0], buffer.data(), size);
       pair_.run();
       ASSERT_EQ(pair_.done(End::b).size(), before + 1);
       EXPECT_TRUE(buffer == data);
@@ -101,10 +101,10 @@ TEST_F(Fences, lose_lane__taken_and_never_written) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100);
   std::vector<std::byte> buffer(100);
-  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[1], data.data(), data.size());
   ASSERT_EQ(pair_.take(End::a, 0), 1u);
   pair_.lose_both(0);
-  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(ends.in, requests_[0], buffer.data(), buffer.size());
   pair_.run();
   EXPECT_EQ(pair_.done(End::a).size(), 1u);
   EXPECT_TRUE(buffer == data);
@@ -121,7 +121,7 @@ TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
   pair_.add_proven_lane(2);
   RecvStream& in = pair_.b().accept_stream(out.id(), ~0ull);
   std::vector<std::byte> buffer(60'000);
-  pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(in, requests_[0], buffer.data(), buffer.size());
   EXPECT_EQ(pair_.send(End::b, 1) + pair_.send(End::b, 2), 2u);
   const LaneId used = pair_.arriving(End::a, 1) ? 1 : 2;
   pair_.lose_both(used);
@@ -129,7 +129,7 @@ TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
   EXPECT_TRUE(out.opened());
   pair_.add_proven_lane(3);
   const auto data = pattern(buffer.size());
-  pair_.a().post(out, tickets_[1], data.data(), data.size());
+  pair_.a().post(out, requests_[1], data.data(), data.size());
   // ACK
   const LaneId rest = used == 1 ? 2 : 1;
   pair_.send(End::a, rest);
@@ -153,7 +153,7 @@ TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
   pair_.lose_both(pair_.arriving(End::b, 4) ? 4 : last);
   pair_.run();
   EXPECT_TRUE(pair_.b().peer_said_goodbye());
-  pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(in, requests_[0], buffer.data(), buffer.size());
   EXPECT_EQ(in.error().code(), Code::left);
 }
 
@@ -173,17 +173,17 @@ TEST_F(Fences, on_fence__before_the_loss_is_seen_here) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100);
   std::vector<std::byte> buffer(100);
-  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[1], data.data(), data.size());
   ASSERT_EQ(pair_.send(End::a, 0), 1u);
   pair_.lose(End::b, 0);
   pair_.send(End::b, 1);
   pair_.receive(End::a, 1);
   ASSERT_EQ(pair_.events(End::a).back().kind, Event::Kind::lane_failed_by_peer);
   EXPECT_EQ(pair_.events(End::a).back().lane, 0);
-  EXPECT_FALSE(pair_.a().has_data());  // we may still be writing there
+  EXPECT_FALSE(pair_.a().has_data());  // a may still be writing to lane 0
   pair_.lose(End::a, 0);
   EXPECT_TRUE(pair_.a().has_data());
-  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(ends.in, requests_[0], buffer.data(), buffer.size());
   pair_.run();
   EXPECT_TRUE(buffer == data);
 }
@@ -193,13 +193,13 @@ TEST_F(Fences, on_fence__a_fence_is_lost_with_its_own_lane) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100);
   std::vector<std::byte> buffer(100);
-  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[1], data.data(), data.size());
   ASSERT_EQ(pair_.send(End::a, 0), 1u);
   pair_.lose_both(0);
   pair_.send(End::b, 1);  // FENCE(0), lost with lane 1
   pair_.send(End::b, 2);
   pair_.lose_both(pair_.arriving(End::a, 1) ? 1 : 2);
-  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(ends.in, requests_[0], buffer.data(), buffer.size());
   pair_.run();
   EXPECT_TRUE(buffer == data);
   EXPECT_GE(count(End::b, FrameType::fence), 3u);
@@ -210,7 +210,7 @@ TEST_F(Fences, on_fence__each_end_lost_the_lane_with_the_others_fence) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100);
   std::vector<std::byte> buffer(100);
-  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[1], data.data(), data.size());
   ASSERT_EQ(pair_.send(End::a, 1), 1u);
   const auto by = [&](End end, LaneId lane) {
     for (LaneId other = 0; other < 3; ++other) pair_.session(end).set_blocked(other, other != lane);
@@ -224,7 +224,7 @@ TEST_F(Fences, on_fence__each_end_lost_the_lane_with_the_others_fence) {
   pair_.lose(End::a, 1);
   by(End::a, 2);
   by(End::b, 2);
-  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(ends.in, requests_[0], buffer.data(), buffer.size());
   pair_.run();
   EXPECT_TRUE(buffer == data);
 }
@@ -236,9 +236,9 @@ TEST_F(Fences, add_lane__what_is_over_is_forgotten_each_time) {
   LaneId flapping = 0;
   for (int i = 0; i < 300; ++i) {
     std::ranges::fill(buffer, std::byte{});
-    pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+    pair_.b().post(ends.in, requests_[0], buffer.data(), buffer.size());
     pair_.run();
-    pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+    pair_.a().post(ends.out, requests_[1], data.data(), data.size());
     pair_.a().set_blocked(1, true);
     (void)pair_.send(End::a, flapping);
     pair_.a().set_blocked(1, false);
@@ -254,11 +254,11 @@ TEST_F(Fences, add_lane__what_is_over_is_forgotten_each_time) {
   EXPECT_EQ(pair_.done(End::b).size(), 300u);
 }
 
-// The peer, which cannot know that its FENCE came, sends it again when the lane that carried it is lost.
+// The peer cannot know that its FENCE arrived, and sends it again when the lane that carried it is lost.
 TEST_F(Fences, on_fence__once_more_for_a_lane_that_is_forgotten) {
   pair_.add_lane(2, 0, 0);
   pair_.lose_both(0);
-  pair_.a().set_blocked(1, true);  // a's FENCE goes by 2, b's by 1
+  pair_.a().set_blocked(1, true);  // a sends its FENCE by lane 2, b by lane 1
   pair_.b().set_blocked(2, true);
   pair_.send(End::a, 2);
   pair_.send(End::b, 1);
@@ -269,7 +269,7 @@ TEST_F(Fences, on_fence__once_more_for_a_lane_that_is_forgotten) {
   pair_.b().set_blocked(1, true);
   (void)pair_.b().open_stream(Priority::normal, 7, ~0ull);
   pair_.send(End::b, 2);
-  pair_.receive(End::a, 2);  // tells a that b has its FENCE; b hears nothing on 1
+  pair_.receive(End::a, 2);  // reports to a that b has a's FENCE; b receives nothing on lane 1
   pair_.add_lane(3, 1, 1);
   EXPECT_EQ(pair_.a().known_lanes(), 3u) << "0 is forgotten";
   EXPECT_EQ(pair_.b().known_lanes(), 4u);
@@ -280,29 +280,29 @@ TEST_F(Fences, on_fence__once_more_for_a_lane_that_is_forgotten) {
   EXPECT_TRUE(pair_.a().error().ok()) << pair_.a().error().message();
 }
 
-TEST_F(Fences, ask_for_sign__the_lane_writes_something_once) {
+TEST_F(Fences, send_any_frame__the_lane_writes_something_once) {
   pair_.run();
   EXPECT_FALSE(pair_.a().has_control());
-  pair_.a().ask_for_sign(1);
-  pair_.a().ask_for_sign(1);
+  pair_.a().send_any_frame(1);
+  pair_.a().send_any_frame(1);
   EXPECT_TRUE(pair_.a().has_control());
   EXPECT_EQ(pair_.send(End::a, 0), 0u);
   EXPECT_EQ(pair_.send(End::a, 1), 1u);
   EXPECT_EQ(count(End::a, FrameType::keep), 1u);
   EXPECT_FALSE(pair_.a().has_control());
   EXPECT_EQ(pair_.send(End::a, 1), 0u);
-  pair_.a().ask_for_sign(0);
+  pair_.a().send_any_frame(0);
   pair_.lose_both(0);
   pair_.run();
   EXPECT_FALSE(pair_.a().has_control());
-  pair_.a().ask_for_sign(0);
+  pair_.a().send_any_frame(0);
   EXPECT_FALSE(pair_.a().has_control()) << "it is lost";
 }
 
-TEST_F(Fences, ask_for_answer__the_peer_sends_something_back_on_that_lane) {
+TEST_F(Fences, send_heartbeat_probe__the_peer_answers_by_that_lane) {
   pair_.run();
   const std::uint64_t before = pair_.a().consumed_frames();
-  pair_.a().ask_for_answer(1);
+  pair_.a().send_heartbeat_probe(1);
   EXPECT_EQ(pair_.send(End::a, 0), 0u);
   EXPECT_EQ(pair_.send(End::a, 1), 1u);
   EXPECT_FALSE(pair_.a().has_control());
@@ -320,9 +320,9 @@ TEST_F(Fences, lose_lane__without_a_lane_left_all_waits_for_the_next_one) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);
   std::vector<std::byte> buffer(data.size());
-  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(ends.in, requests_[0], buffer.data(), buffer.size());
   pair_.run();
-  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[1], data.data(), data.size());
   pair_.send(End::a, 0);
   pair_.lose_both(0);
   pair_.lose_both(1);
@@ -378,7 +378,7 @@ TEST_F(InjectedFrames, on_fence__for_a_lane_that_never_came_here_is_answered) {
   ASSERT_EQ(frames[0].type, FrameType::fence);
   EXPECT_EQ(FenceFrame::of(frames[0]).lane, 5);
   EXPECT_EQ(FenceFrame::of(frames[0]).frames, 0u);
-  session_.add_lane(5, 0, 0);  // its welcome came too late
+  session_.add_lane(5, 0, 0);  // the lane's welcome arrived too late
   ASSERT_EQ(session_.events().size(), 1u);
   EXPECT_EQ(session_.events()[0].kind, Event::Kind::lane_failed_by_peer);
   EXPECT_EQ(session_.events()[0].lane, 5);
@@ -429,7 +429,7 @@ TEST_F(InjectedFrames, on_header__out_of_sequence_or_more_consumed_than_written)
 
 TEST_F(InjectedFrames, on_control__streams_that_were_never_opened) {
   EXPECT_EQ(inject(SegmentFrame{.stream = 3, .length = 1, .size = 1}).scope(), Scope::lane);
-  sequence_ = 0;  // a segment refused was not consumed
+  sequence_ = 0;  // a refused segment is not consumed
   for (const FrameType type : {FrameType::close, FrameType::abort})
     EXPECT_EQ(inject(header(type, 3)).scope(), Scope::lane) << name_of(type);
 }
@@ -493,7 +493,7 @@ TEST_F(InjectedFrames, on_segment__of_a_stream_already_forgotten_goes_nowhere) {
   EXPECT_TRUE(session_.on_consumed(0).ok());
 }
 
-// A lane that a burst at its start made look fast.
+// A lane that looks fast because of a burst at its start.
 class LaneRate : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -508,7 +508,7 @@ class LaneRate : public ::testing::Test {
   std::uint64_t most() {
     return outstanding_bytes_max({.rate_known = true, .rate = pair_.a().rate_of(0), .min_rtt = kRtt});
   }
-  // It has so much, and all of it is through at once after 8 ms.
+  // `bytes` are outstanding for 8 ms, and are then acknowledged all at once.
   void bunch(std::uint64_t bytes) {
     for (int poll = 0; poll < 16; ++poll, now_ += std::chrono::microseconds(500)) report(bytes);
     acknowledged_ += bytes;
@@ -520,7 +520,7 @@ class LaneRate : public ::testing::Test {
   std::uint64_t acknowledged_ = 0;
 };
 
-// One sender of many into a rail: a round trip is the queue that all of them make. No sample tells.
+// Many senders share a rail, so that a round trip is the queue that they make. No sample ends.
 TEST_F(LaneRate, report__bunches_bring_a_full_lane_down_to_what_any_lane_has) {
   for (int i = 0; i < 20; ++i) bunch(most());
   report(0);

@@ -1,5 +1,5 @@
-// Control that a lane holds up goes by another one (decision D8), and a lane that comes after a loss proves itself
-// first.
+// SessionProtocol: control frames that a late lane holds up are retransmitted by another lane (decision D8), and a lane
+// added after a loss is proven by padding first.
 #include <gtest/gtest.h>
 
 #include "protocol/session_protocol.h"
@@ -14,8 +14,8 @@ class LateControl : public ::testing::Test {
  protected:
   void SetUp() override { pair_.add_lanes(2); }
 
-  // Lane 0 takes all control that waits at `from`, and no kernel acknowledges it: what it takes from now on is lost on
-  // the way.
+  // Lane 0 takes all control frames that wait at `from`. They stay unwritten and unacknowledged until the test calls
+  // write().
   std::size_t swallow_by_0(End from) {
     pair_.session(from).set_blocked(1, true);
     const std::size_t n = pair_.take(from, 0);
@@ -23,7 +23,7 @@ class LateControl : public ::testing::Test {
     return n;
   }
   // The end `from` polls its lanes for `time`. All is acknowledged on lanes `work`, nothing new on lanes `stand`.
-  // Returns what is said again.
+  // Returns the number of retransmitted frames.
   std::size_t poll_for(End from, Nanos time, const std::vector<LaneId>& work = {1},
                        const std::vector<LaneId>& stand = {0}) {
     std::size_t said = 0;
@@ -32,14 +32,14 @@ class LateControl : public ::testing::Test {
       std::vector<SessionProtocol::ReportedLane> lanes;
       for (const LaneId lane : work) lanes.push_back({lane, {.acknowledged_bytes = UINT64_MAX}});
       for (const LaneId lane : stand) lanes.push_back({lane, {.acknowledged_bytes = acknowledged_by_0_}});
-      said += pair_.session(from).say_late_control_again(now_, now_, lanes);
+      said += pair_.session(from).retransmit_late_control(now_, now_, lanes);
     }
     return said;
   }
   std::size_t count(End end, FrameType type) {
     return std::size_t(std::ranges::count(pair_.written(end), type, &FrameHeader::type));
   }
-  // All that both ends wrote so far is with the other's kernel.
+  // Reports as acknowledged all that both ends have written so far.
   void acknowledge_all() {
     for (const End end : {End::a, End::b}) {
       pair_.run();
@@ -49,7 +49,7 @@ class LateControl : public ::testing::Test {
   }
 
   Pair pair_;
-  Tickets tickets_;
+  Requests requests_;
   TimePoint now_{1h};
   std::uint64_t acknowledged_by_0_ = 0, bytes_by_0_ = 0;
 };
@@ -70,7 +70,7 @@ TEST_F(LateControl, an_open_goes_by_another_lane_after_60_ms_and_a_poll) {
   ASSERT_FALSE(pair_.events(End::b).empty());
   EXPECT_EQ(pair_.events(End::b).back().kind, Event::Kind::incoming);
   EXPECT_EQ(pair_.a().control_frames(), 2u);
-  EXPECT_EQ(pair_.a().control_frames_said_again(), 1u);
+  EXPECT_EQ(pair_.a().control_frames_retransmitted(), 1u);
   EXPECT_EQ(poll_for(End::a, 1s), 0u) << "once for each lane";
 }
 
@@ -83,14 +83,14 @@ TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
   // OPENED and GRANT
   RecvStream& in = pair_.b().accept_stream(out.id(), ~0ull);
   std::vector<std::byte> buffer(60'000);
-  pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
+  pair_.b().post(in, requests_[0], buffer.data(), buffer.size());
   ASSERT_EQ(swallow_by_0(End::b), 2u);
   EXPECT_EQ(poll_for(End::b, 100ms), 2u);
   pair_.send(End::b, 1);
   pair_.receive(End::a, 1);
   ASSERT_TRUE(out.opened());
   const auto data = pattern(buffer.size());
-  pair_.a().post(out, tickets_[1], data.data(), data.size());
+  pair_.a().post(out, requests_[1], data.data(), data.size());
   pair_.send(End::a, 1);
   pair_.receive(End::b, 1);
   // ACK
@@ -107,7 +107,7 @@ TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
   pair_.send(End::a, 1);
   pair_.receive(End::b, 1);
   EXPECT_EQ(pair_.b().drain_rail_updates().size(), 1u);
-  // And now what lane 0 held up.
+  // Now the frames arrive that lane 0 held up.
   for (const End end : {End::a, End::b}) pair_.write(end, 0);
   pair_.run();
   EXPECT_TRUE(buffer == data);
@@ -117,10 +117,10 @@ TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
   pair_.b().close(in);
   for (int i = 0; i < 2; ++i) {
     pair_.run();
-    for (const LaneId lane : {0, 1}) pair_.a().ask_for_answer(lane), pair_.b().ask_for_answer(lane);
+    for (const LaneId lane : {0, 1}) pair_.a().send_heartbeat_probe(lane), pair_.b().send_heartbeat_probe(lane);
   }
   pair_.run();
-  EXPECT_EQ(pair_.a().send_streams() + pair_.b().recv_streams(), 0u) << "what was said again holds no stream";
+  EXPECT_EQ(pair_.a().send_streams() + pair_.b().recv_streams(), 0u) << "what was retransmitted holds no stream";
 }
 
 TEST_F(LateControl, a_fence_that_a_silent_lane_took_goes_by_another) {
@@ -131,12 +131,12 @@ TEST_F(LateControl, a_fence_that_a_silent_lane_took_goes_by_another) {
   pair_.send(End::a, 1);
   EXPECT_EQ(count(End::a, FrameType::fence), 1u);
   pair_.receive(End::b, 1);
-  pair_.write(End::a, 0);  // it comes twice
+  pair_.write(End::a, 0);  // the fence arrives twice
   pair_.run();
   EXPECT_TRUE(pair_.b().error().ok());
 }
 
-TEST_F(LateControl, what_is_acknowledged_in_time_is_not_said_again) {
+TEST_F(LateControl, what_is_acknowledged_in_time_is_not_retransmitted) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   poll_for(End::a, 40ms);
@@ -152,20 +152,20 @@ TEST_F(LateControl, a_part_of_a_frame_that_is_acknowledged_is_none) {
   EXPECT_EQ(poll_for(End::a, 100ms), 1u);
 }
 
-TEST_F(LateControl, data_is_never_said_again) {
+TEST_F(LateControl, data_is_never_retransmitted) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(10'000);
-  pair_.a().post(ends.out, tickets_[0], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[0], data.data(), data.size());
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   EXPECT_EQ(poll_for(End::a, 1s), 0u);
   pair_.send(End::a, 1);
   EXPECT_EQ(count(End::a, FrameType::segment), 0u);
 }
 
-TEST_F(LateControl, nothing_is_said_again_while_all_lanes_are_late) {
+TEST_F(LateControl, nothing_is_retransmitted_while_all_lanes_are_late) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
-  pair_.a().ask_for_sign(1);
+  pair_.a().send_any_frame(1);
   ASSERT_EQ(pair_.take(End::a, 1), 1u);
   EXPECT_EQ(poll_for(End::a, 1s, {}, {0, 1}), 0u);
   EXPECT_TRUE(pair_.a().watches_control());
@@ -194,31 +194,30 @@ TEST_F(LateControl, new_control_goes_by_a_lane_that_is_not_late) {
   EXPECT_GT(pair_.take(End::a, 0), 0u) << "late no more";
 }
 
-// ------------------------------------------------------------------------------------------------ lanes that come
-// after a loss
+// ---------------------------------------------------------------------------------------- lanes that come after a loss
 
 class NewLane : public LateControl {
  protected:
-  // Lane 0 is lost, then lane 2 comes.
+  // Lane 0 is lost, then lane 2 is added.
   void renew() {
     pair_.lose_both(0);
     pair_.run();
     pair_.add_lane(2, 2, 2);
   }
-  // Lane 0 is lost, and much waits when lane 2 comes.
+  // Lane 0 is lost, and 4 MiB wait when lane 2 is added.
   void renew(const Pair::Ends& ends) {
     pair_.lose_both(0);
     pair_.run();
     post_much(ends);
     pair_.add_lane(2, 2, 2);
   }
-  // 4 MiB that may be sent.
+  // Posts a granted message of 4 MiB.
   void post_much(const Pair::Ends& ends) {
     data_ = pattern(4 * MiB);
     buffer_.resize(data_.size());
-    pair_.b().post(ends.in, tickets_[0], buffer_.data(), buffer_.size());
+    pair_.b().post(ends.in, requests_[0], buffer_.data(), buffer_.size());
     pair_.run();
-    pair_.a().post(ends.out, tickets_[1], data_.data(), data_.size());
+    pair_.a().post(ends.out, requests_[1], data_.data(), data_.size());
   }
   std::uint64_t bytes_by(LaneId lane) {
     const std::size_t before = pair_.written(End::a).size();
@@ -230,16 +229,16 @@ class NewLane : public LateControl {
     }
     return bytes;
   }
-  // The kernel tells that it carries a gigabit, and holds nothing; or that so many bytes are not acknowledged.
+  // Reports, 30 ms after the last report, how many bytes of the lane are acknowledged ever and outstanding now.
   void report(LaneId lane, std::uint64_t acknowledged, std::uint64_t outstanding = 0) {
     pair_.a().report(lane, now_ += 30ms, {.outstanding_bytes = outstanding, .acknowledged_bytes = acknowledged});
   }
 
   std::vector<std::byte> data_, buffer_;
-  int segments_ = 0;  // that bytes_by() saw
+  int segments_ = 0;  // written by bytes_by()
 };
 
-// Full shares are far more: what silence taught of a lane's rate must not let it have them.
+// A lane's share of the data would be far more than its padding. The lane gets no data while padding is outstanding.
 TEST_F(NewLane, after_a_loss_it_gets_padding_until_that_is_acknowledged) {
   const Pair::Ends ends = pair_.open();
   renew(ends);
@@ -263,8 +262,8 @@ TEST_F(NewLane, after_a_loss_it_gets_padding_until_that_is_acknowledged) {
   EXPECT_TRUE(buffer_ == data_);
 }
 
-// As on a rail that loses four packets of ten: the lane's first tries to connect failed, or packets of the one that
-// stood were sent again.
+// A lane is doubtful if its first connects failed or its packets were retransmitted, as on a rail that loses four
+// packets of ten.
 TEST_F(NewLane, a_doubtful_one_gets_padding_without_a_loss) {
   const Pair::Ends ends = pair_.open();
   post_much(ends);
@@ -280,7 +279,7 @@ TEST_F(NewLane, a_doubtful_one_gets_padding_without_a_loss) {
   EXPECT_TRUE(buffer_ == data_);
 }
 
-// Its two devices are joined by lane 1 alone, which is lost; the lane that comes in its place may lead nowhere.
+// Lane 1 is the only lane on the stream's rails, and is lost. Lane 2, which replaces it, may carry nothing.
 TEST_F(NewLane, a_stream_of_its_rails_uses_others_until_it_is_proven) {
   const Pair::Ends ends = pair_.open(Priority::normal, 0b110, ~0ull);
   pair_.lose_both(1);
@@ -326,7 +325,7 @@ TEST_F(NewLane, its_padding_waits_for_no_data) {
   EXPECT_FALSE(pair_.a().has_control()) << "it was answered: the lane is proven, and owes nothing more";
 }
 
-// As the lane of a rail of 1 Mb/s: to hold up nobody it gets no data even to show that it has become faster.
+// A lane of 1 Mb/s gets no data, which it would hold up. Padding shows whether the lane has become faster.
 TEST_F(NewLane, one_that_is_passed_over_is_asked_by_padding) {
   const Pair::Ends ends = pair_.open();
   pair_.add_lane(2, 2, 2);
@@ -389,13 +388,13 @@ TEST_F(NewLane, the_others_do_not_leave_data_to_one_that_may_take_none) {
   EXPECT_GT(bytes_by(1), 0u);
 }
 
-// Else nobody asks its kernel when little waits, and what waits for its rails waits for ever.
+// Without a report the lane would stay unproven while little waits, and data for its rails would wait for ever.
 TEST_F(NewLane, it_wants_a_report_while_anything_waits) {
   const Pair::Ends ends = pair_.open();
   renew();
   EXPECT_FALSE(pair_.a().wants_report(2, now_));
   const auto data = pattern(100);
-  pair_.a().post(ends.out, tickets_[0], data.data(), data.size());
+  pair_.a().post(ends.out, requests_[0], data.data(), data.size());
   EXPECT_TRUE(pair_.a().wants_report(2, now_));
   EXPECT_FALSE(pair_.a().wants_report(1, now_));
 }
@@ -405,7 +404,7 @@ TEST_F(NewLane, what_the_peer_consumed_proves_it_too) {
   renew(ends);
   ASSERT_GT(bytes_by(2), 0u);
   pair_.receive(End::b, 2);
-  pair_.b().ask_for_sign(2);
+  pair_.b().send_any_frame(2);
   pair_.send(End::b, 2);
   EXPECT_EQ(bytes_by(2), 0u);
   pair_.receive(End::a, 2);

@@ -1,4 +1,4 @@
-// Which lane carries what, and in which order.
+// SessionProtocol: which lane carries which frames, and in which order.
 #include <gtest/gtest.h>
 
 #include "protocol/session_protocol.h"
@@ -16,14 +16,14 @@ class SessionProtocolOutbound : public ::testing::Test {
     std::size_t bytes;
     std::uint64_t rails = ~0ull;
   };
-  // Streams with a granted receive of that size each; start() posts the sends.
+  // Opens a stream with a granted receive for each load. start() posts the sends. Returns the streams' ids.
   std::vector<StreamId> prepare(std::initializer_list<Load> loads) {
     std::vector<StreamId> ids;
     for (const Load& load : loads) {
       const Pair::Ends ends = pair_.open(load.priority, load.rails);
       data_.emplace_back(load.bytes);
       buffers_.emplace_back(load.bytes);
-      pair_.b().post(ends.in, tickets_[used_++], buffers_.back().data(), load.bytes);
+      pair_.b().post(ends.in, requests_[used_++], buffers_.back().data(), load.bytes);
       streams_.push_back(ends);
       ids.push_back(ends.out.id());
     }
@@ -31,7 +31,7 @@ class SessionProtocolOutbound : public ::testing::Test {
     return ids;
   }
   void start(StreamId id, std::uint64_t order = 0) {
-    pair_.a().post(streams_[id].out, tickets_[used_++], data_[id].data(), data_[id].size(), 0, order);
+    pair_.a().post(streams_[id].out, requests_[used_++], data_[id].data(), data_[id].size(), 0, order);
   }
   StreamId load(Priority priority, std::size_t bytes, std::uint64_t rails = ~0ull) {
     const StreamId id = prepare({{priority, bytes, rails}})[0];
@@ -42,7 +42,7 @@ class SessionProtocolOutbound : public ::testing::Test {
     pair_.add_lanes(count);
     for (int i = 0; i < count; ++i) lanes_.push_back(LaneId(i));
   }
-  // Takes one segment at a time, as if each left the lane at once.
+  // Takes at most `segments` segments, one at a time, and acknowledges each at once. Returns their headers.
   std::vector<FrameHeader> drain(LaneId lane, int segments) {
     std::vector<FrameHeader> out;
     for (int i = 0; i < segments && pair_.take(End::a, lane, 1) == 1; ++i) {
@@ -58,7 +58,7 @@ class SessionProtocolOutbound : public ::testing::Test {
   }
 
   Pair pair_;
-  Tickets tickets_;
+  Requests requests_;
   std::size_t used_ = 0;
   std::vector<LaneId> lanes_;
   std::vector<Pair::Ends> streams_;  // by id
@@ -127,8 +127,8 @@ TEST_F(SessionProtocolOutbound, take_data__two_streams_share_by_bytes) {
   std::map<StreamId, std::uint64_t> bytes;
   for (int round = 0; round < 60; ++round) {
     while (small.out.unfinished() < 40) {
-      pair_.b().post(small.in, tickets_[1], buffers_[1].data(), buffers_[1].size());
-      pair_.a().post(small.out, tickets_[2], data_[1].data(), data_[1].size());
+      pair_.b().post(small.in, requests_[1], buffers_[1].data(), buffers_[1].size());
+      pair_.a().post(small.out, requests_[2], data_[1].data(), data_[1].size());
       pair_.send(End::b, 0);
       pair_.receive(End::a, 0);
     }
@@ -158,11 +158,11 @@ TEST_F(SessionProtocolOutbound, take_data__the_smallest_order_of_a_priority_goes
 TEST_F(SessionProtocolOutbound, take_data__equal_orders_of_oldest_messages_share_by_turns) {
   add_lanes(1);
   const auto ids = prepare({{Priority::normal, 600'000}, {Priority::normal, 600'000}, {Priority::normal, 8 * MiB}});
-  pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[2].data(), 8 * MiB);
+  pair_.b().post(streams_[ids[0]].in, requests_[used_++], buffers_[2].data(), 8 * MiB);
   start(ids[0], 3);
   start(ids[1], 3);
   start(ids[2], 5);
-  pair_.a().post(streams_[ids[0]].out, tickets_[used_++], data_[2].data(), 8 * MiB, 0, 9);  // behind what has order 3
+  pair_.a().post(streams_[ids[0]].out, requests_[used_++], data_[2].data(), 8 * MiB, 0, 9);  // after order 3
   std::map<StreamId, std::uint64_t> bytes;
   std::vector<StreamId> later;
   for (const FrameHeader& h : drain(0, 30)) {
@@ -181,14 +181,14 @@ TEST_F(SessionProtocolOutbound, take_data__equal_orders_of_oldest_messages_share
 TEST_F(SessionProtocolOutbound, expedite__goes_before_every_priority_up_to_that_order) {
   add_lanes(1);
   const auto ids = prepare({{Priority::urgent, 4 * MiB}, {Priority::bulk, 300'000}, {Priority::normal, 300'000}});
-  pair_.b().post(streams_[ids[1]].in, tickets_[used_++], buffers_[0].data(), 4 * MiB);
+  pair_.b().post(streams_[ids[1]].in, requests_[used_++], buffers_[0].data(), 4 * MiB);
   start(ids[0], 1);
   start(ids[1], 2);
   start(ids[2], 4);
   for (const FrameHeader& h : drain(0, 1)) EXPECT_EQ(h.stream, ids[0]);
   pair_.a().expedite(streams_[ids[1]].out, 3);
-  pair_.a().expedite(streams_[ids[1]].out, 2);  // takes nothing back
-  pair_.a().post(streams_[ids[1]].out, tickets_[used_++], data_[0].data(), 4 * MiB, 0, 4);
+  pair_.a().expedite(streams_[ids[1]].out, 2);  // a lower order changes nothing
+  pair_.a().post(streams_[ids[1]].out, requests_[used_++], data_[0].data(), 4 * MiB, 0, 4);
   pair_.a().expedite(streams_[ids[2]].out, 4);
   std::vector<StreamId> order;
   for (const FrameHeader& h : drain(0, 12))
@@ -199,17 +199,17 @@ TEST_F(SessionProtocolOutbound, expedite__goes_before_every_priority_up_to_that_
 TEST_F(SessionProtocolOutbound, expedite__what_was_lost_goes_again_in_its_messages_place) {
   add_lanes(2);
   const auto ids = prepare({{Priority::normal, 60'000}, {Priority::normal, 4 * MiB}});
-  pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[1].data(), 4 * MiB);
+  pair_.b().post(streams_[ids[0]].in, requests_[used_++], buffers_[1].data(), 4 * MiB);
   pair_.run();
   start(ids[0], 1);
-  ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);  // all of its first message, never read
+  ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);  // the whole message of order 1, never read
   pair_.write(End::a, 0);
   start(ids[1], 5);
-  pair_.a().post(streams_[ids[0]].out, tickets_[used_++], data_[1].data(), 4 * MiB, 0, 9);
+  pair_.a().post(streams_[ids[0]].out, requests_[used_++], data_[1].data(), 4 * MiB, 0, 9);
   for (const FrameHeader& h : drain(1, 2)) EXPECT_EQ(h.stream, ids[1]) << "5 goes before 9";
   pair_.lose_both(0);
   while (pair_.take(End::b, 1) > 0) pair_.write(End::b, 1);
-  pair_.receive(End::a, 1);  // b's FENCE: what has order 1 waits again
+  pair_.receive(End::a, 1);  // b's FENCE arrives: the message of order 1 waits again
   std::vector<StreamId> order;
   pair_.send(End::a, 1);
   for (const FrameHeader& h : pair_.written(End::a))
@@ -332,8 +332,8 @@ TEST_F(SessionProtocolOutbound, next_frames__both_ends_fill_a_lane_with_small_fr
   std::vector<std::byte> buffer(64);
   for (std::size_t i = 0; i < out_a.size(); ++i)
     for (std::size_t m = 0; m < kMessagesInFlight; ++m) {
-      pair_.b().post(*in_b[i], tickets_[0], buffer.data(), 50'000);
-      pair_.a().post(*in_a[i], tickets_[0], buffer.data(), 50'000);
+      pair_.b().post(*in_b[i], requests_[0], buffer.data(), 50'000);
+      pair_.a().post(*in_a[i], requests_[0], buffer.data(), 50'000);
     }
   while (pair_.send(End::a, 0) + pair_.send(End::b, 0) > 0) {  // neither reads: 2560 grants each way do not fit
   }

@@ -1,4 +1,4 @@
-// Lanes that end in good order. End a dials.
+// SessionProtocol: lanes that retire. End a is the dialler.
 #include <gtest/gtest.h>
 
 #include "protocol/session_protocol.h"
@@ -10,7 +10,7 @@ namespace {
 class LaneRetirement : public ::testing::Test {
  protected:
   void SetUp() override { pair_.add_lanes(2); }
-  // By that lane only.
+  // Sends by `lane` only.
   std::size_t send_by(End from, LaneId lane) {
     for (const LaneId other : {0, 1}) pair_.session(from).set_blocked(other, other != lane);
     const std::size_t n = pair_.send(from, lane);
@@ -21,7 +21,7 @@ class LaneRetirement : public ::testing::Test {
     return std::size_t(std::ranges::count(pair_.written(end), type, &FrameHeader::type));
   }
   bool told(End end, Event::Kind kind) { return std::ranges::count(pair_.events(end), kind, &Event::kind) > 0; }
-  // What the engine does at both ends, until nothing moves.
+  // Acts as the engine does at both ends, until nothing moves.
   void run() {
     for (int i = 0; i < 3; ++i) {
       pair_.run();
@@ -31,7 +31,7 @@ class LaneRetirement : public ::testing::Test {
   }
 
   Pair pair_;
-  Tickets tickets_;
+  Requests requests_;
   std::vector<std::byte> data_ = pattern(60'000), place_ = std::vector<std::byte>(60'000);
 };
 
@@ -43,8 +43,8 @@ TEST_F(LaneRetirement, retire__both_ends_give_the_lane_nothing_but_keeps) {
   pair_.run();
   EXPECT_TRUE(pair_.b().is_retiring(0));
   pair_.written(End::a).clear(), pair_.written(End::b).clear();
-  pair_.b().post(ends.in, tickets_[0], place_.data(), place_.size());
-  pair_.a().post(ends.out, tickets_[1], data_.data(), data_.size());
+  pair_.b().post(ends.in, requests_[0], place_.data(), place_.size());
+  pair_.a().post(ends.out, requests_[1], data_.data(), data_.size());
   EXPECT_EQ(pair_.send(End::b, 0), 0u);
   pair_.send(End::b, 1);
   pair_.receive(End::a, 1);
@@ -55,12 +55,12 @@ TEST_F(LaneRetirement, retire__both_ends_give_the_lane_nothing_but_keeps) {
 
 TEST_F(LaneRetirement, retire__nothing_goes_again_with_frames_under_way_both_ways) {
   const Pair::Ends ends = pair_.open();
-  pair_.b().post(ends.in, tickets_[0], place_.data(), place_.size());
+  pair_.b().post(ends.in, requests_[0], place_.data(), place_.size());
   pair_.run();
-  pair_.a().post(ends.out, tickets_[1], data_.data(), data_.size());
+  pair_.a().post(ends.out, requests_[1], data_.data(), data_.size());
   ASSERT_EQ(send_by(End::a, 0), 1u);
   std::vector<std::byte> other(1000);
-  pair_.b().post(ends.in, tickets_[2], other.data(), other.size());
+  pair_.b().post(ends.in, requests_[2], other.data(), other.size());
   ASSERT_EQ(send_by(End::b, 0), 1u) << "a grant";
   pair_.a().retire(0, true);
   pair_.send(End::a, 1);
@@ -85,11 +85,11 @@ TEST_F(LaneRetirement, retire__nothing_goes_again_with_frames_under_way_both_way
 
 TEST_F(LaneRetirement, retire__a_segment_that_is_overtaken_is_waited_for) {
   const Pair::Ends ends = pair_.open();
-  pair_.b().post(ends.in, tickets_[0], place_.data(), place_.size());
+  pair_.b().post(ends.in, requests_[0], place_.data(), place_.size());
   pair_.run();
-  pair_.a().ask_for_sign(0);  // says that nothing of b's is on its way
+  pair_.a().send_any_frame(0);  // reports that a has consumed all frames of b
   pair_.run();
-  pair_.a().post(ends.out, tickets_[1], data_.data(), data_.size());
+  pair_.a().post(ends.out, requests_[1], data_.data(), data_.size());
   ASSERT_EQ(send_by(End::a, 0), 1u);
   pair_.a().retire(0, true);
   ASSERT_EQ(pair_.send(End::a, 1), 1u);
@@ -108,7 +108,7 @@ TEST_F(LaneRetirement, retire__an_idle_lane_ends_too_and_both_ends_come_to_rest)
   EXPECT_EQ(pair_.b().live_lanes(), 1);
 }
 
-TEST_F(LaneRetirement, retire__said_again_when_it_was_lost_with_its_lane) {
+TEST_F(LaneRetirement, retire__retransmitted_if_it_was_lost_with_its_lane) {
   pair_.add_lane(2, 1, 1);
   pair_.run();
   pair_.a().retire(0, true);
@@ -122,7 +122,7 @@ TEST_F(LaneRetirement, retire__said_again_when_it_was_lost_with_its_lane) {
 
 TEST_F(LaneRetirement, retire__it_serves_while_no_other_lane_is_there) {
   const Pair::Ends ends = pair_.open();
-  pair_.b().post(ends.in, tickets_[0], place_.data(), place_.size());
+  pair_.b().post(ends.in, requests_[0], place_.data(), place_.size());
   pair_.run();
   pair_.a().retire(0, true);
   pair_.send(End::a, 1);
@@ -130,7 +130,7 @@ TEST_F(LaneRetirement, retire__it_serves_while_no_other_lane_is_there) {
   pair_.lose_both(1);
   EXPECT_FALSE(pair_.a().is_retiring(0));
   EXPECT_FALSE(pair_.b().is_retiring(0));
-  pair_.a().post(ends.out, tickets_[1], data_.data(), data_.size());
+  pair_.a().post(ends.out, requests_[1], data_.data(), data_.size());
   pair_.run();
   EXPECT_TRUE(place_ == data_);
   EXPECT_FALSE(told(End::b, Event::Kind::lane_retired));

@@ -10,11 +10,11 @@ namespace {
 class SessionProtocolTest : public ::testing::Test {
  protected:
   void send(SendStream& stream, const std::vector<std::byte>& data) {
-    pair_.a().post(stream, tickets_[tickets_used_++], data.data(), data.size());
+    pair_.a().post(stream, requests_[requests_used_++], data.data(), data.size());
   }
   std::vector<std::byte>& receive(RecvStream& stream, std::size_t capacity) {
     buffers_.emplace_back(capacity);
-    pair_.b().post(stream, tickets_[tickets_used_++], buffers_.back().data(), capacity);
+    pair_.b().post(stream, requests_[requests_used_++], buffers_.back().data(), capacity);
     return buffers_.back();
   }
   std::size_t good(End end) {
@@ -22,8 +22,8 @@ class SessionProtocolTest : public ::testing::Test {
   }
 
   Pair pair_;
-  Tickets tickets_;
-  std::size_t tickets_used_ = 0;
+  Requests requests_;
+  std::size_t requests_used_ = 0;
   std::deque<std::vector<std::byte>> buffers_;
 };
 
@@ -77,7 +77,7 @@ TEST_F(SessionProtocolTest, on_open__opens_overtake_each_other_on_two_lanes) {
   EXPECT_EQ(pair_.events(End::b)[1].stream, first.id());
 }
 
-// An address sanitizer would see the slot go too early.
+// The address sanitizer would report a slot that is freed too early.
 TEST_F(SessionProtocolTest, close__a_slot_outlives_the_payload_that_is_landing_there) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
@@ -123,7 +123,7 @@ TEST_F(SessionProtocolTest, close__streams_are_forgotten_once_nothing_refers_to_
     pair_.run();
     i % 2 ? pair_.b().close(ends.in) : pair_.a().close(ends.out);
     pair_.run();
-    tickets_used_ = 0;
+    requests_used_ = 0;
   }
   EXPECT_LE(pair_.a().send_streams(), 60u);  // frames of the last few wait for a report of what was consumed
   EXPECT_LE(pair_.b().recv_streams(), 60u);
@@ -184,17 +184,17 @@ TEST_F(SessionProtocolTest, post__messages_of_all_sizes_arrive_whole_over_three_
   }
 }
 
-// By a slot of the receiver's, straight into the receive, and in many segments over several lanes.
+// The messages arrive by an eager slot, straight into the receive, and in many segments over both lanes.
 TEST_F(SessionProtocolTest, post__a_tag_arrives_with_its_message) {
   pair_.add_lanes(2);
   const Pair::Ends ends = pair_.open();
   const std::vector<std::vector<std::byte>> sent{pattern(100, 1), pattern(0, 2), pattern(1'000'000, 3)};
   const auto tag = [](std::size_t i) { return ~std::uint64_t{0} - i; };
-  pair_.a().post(ends.out, tickets_[tickets_used_++], sent[0].data(), sent[0].size(), tag(0));
+  pair_.a().post(ends.out, requests_[requests_used_++], sent[0].data(), sent[0].size(), tag(0));
   pair_.run();
   for (const auto& data : sent) receive(ends.in, data.size());
   for (std::size_t i = 1; i < sent.size(); ++i)
-    pair_.a().post(ends.out, tickets_[tickets_used_++], sent[i].data(), sent[i].size(), tag(i));
+    pair_.a().post(ends.out, requests_[requests_used_++], sent[i].data(), sent[i].size(), tag(i));
   pair_.run();
   ASSERT_EQ(good(End::b), sent.size());
   for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(pair_.done(End::b)[i].tag, tag(i)) << i;
@@ -292,9 +292,9 @@ TEST_F(SessionProtocolTest, next_frames__lazy_grants_go_ahead_of_long_data) {
   pair_.run();
   const auto data = pattern(1 * MiB);
   std::vector<std::byte> landing(data.size());
-  pair_.a().post(in, tickets_[0], landing.data(), landing.size());
+  pair_.a().post(in, requests_[0], landing.data(), landing.size());
   pair_.run();  // granted: b may send all of it
-  pair_.b().post(back, tickets_[0], data.data(), data.size());
+  pair_.b().post(back, requests_[0], data.data(), data.size());
   for (std::size_t m = 0; m < 8; ++m) receive(there.in, 100'000);
   EXPECT_TRUE(pair_.b().has_lazy());
   pair_.written(End::b).clear();
@@ -340,7 +340,7 @@ TEST_F(SessionProtocolTest, fail__the_peer_is_not_notified_of_what_ends_with_it)
   receive(ends.in, data.size());
   pair_.run();
   pair_.b().fail(Status(Code::remote, Scope::session, "gone"));
-  EXPECT_EQ(pair_.take(End::b, 0), 0u);  // it would take the receiver's end for a close, by somebody unnamed
+  EXPECT_EQ(pair_.take(End::b, 0), 0u);  // the peer would take it for a close of the receiver
   pair_.b().close(ends.in);
   EXPECT_EQ(pair_.take(End::b, 0), 0u);
 }
@@ -358,7 +358,7 @@ TEST_F(SessionProtocolTest, fail__a_small_message_that_is_here_can_still_be_rece
   EXPECT_EQ(pair_.done(End::b).back().status.message(), "gone");
 }
 
-// Its lane is lost: until the peer's fence is here nobody knows whether it came.
+// The lane of the GOODBYE is lost: until the peer's fence arrives, it is unknown whether the GOODBYE arrived.
 TEST_F(SessionProtocolTest, say_goodbye__lost_with_its_lane_is_not_written) {
   pair_.add_lanes(2);
   pair_.a().say_goodbye();

@@ -1,4 +1,4 @@
-// Credit windows between two sessions. End b receives.
+// SessionProtocol: credit windows between two sessions. End b receives.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,15 +17,15 @@ using namespace std::chrono_literals;
 class CreditWindows : public ::testing::Test {
  protected:
   static constexpr std::size_t kBytes = 1 * MiB;
-  // A granted message from a to b waits, over so many lanes.
+  // Opens a stream from a to b over `lanes` lanes, with a granted receive. start() posts the send.
   void prepare(int lanes) {
     pair_.add_lanes(lanes);
     ends_.emplace(pair_.open());
-    pair_.b().post(ends_->in, tickets_[0], place_.data(), place_.size());
+    pair_.b().post(ends_->in, requests_[0], place_.data(), place_.size());
     pair_.run();
     pair_.written(End::a).clear();
   }
-  void start() { pair_.a().post(ends_->out, tickets_[1], data_.data(), data_.size()); }
+  void start() { pair_.a().post(ends_->out, requests_[1], data_.data(), data_.size()); }
   void tell(LaneId lane, const Credit& credit) {
     pair_.b().announce_window(lane, credit);
     pair_.run();
@@ -38,7 +38,7 @@ class CreditWindows : public ::testing::Test {
   }
 
   Pair pair_;
-  Tickets tickets_;
+  Requests requests_;
   std::optional<Pair::Ends> ends_;
   std::vector<std::byte> data_ = pattern(kBytes), place_ = std::vector<std::byte>(kBytes);
 };
@@ -92,16 +92,16 @@ TEST_F(CreditWindows, take_data__a_segment_a_second_goes_though_credit_is_nothin
   for (const Credit& nothing : {Credit{.window_bytes = 0}, Credit{.window_bytes = 100}, Credit{.limit = 0}}) {
     SCOPED_TRACE(nothing.window_bytes);
     Pair pair;
-    Tickets tickets;
+    Requests requests;
     pair.add_lanes(1);
     const Pair::Ends ends = pair.open();
-    pair.b().post(ends.in, tickets[0], place_.data(), place_.size());
+    pair.b().post(ends.in, requests[0], place_.data(), place_.size());
     pair.b().announce_window(0, nothing);
     pair.run();
     pair.written(End::a).clear();
     const TimePoint begin{1h};
     pair.a().report(0, begin, {});
-    pair.a().post(ends.out, tickets[1], data_.data(), data_.size());
+    pair.a().post(ends.out, requests[1], data_.data(), data_.size());
     Nanos before{0};
     for (const auto& [after, segments] : {std::pair<Nanos, long>{0s, 0}, {999ms, 0}, {1s, 1}, {1500ms, 1}, {2s, 2}}) {
       for (; before < after; before += 100ms) pair.a().report(0, begin + before, {});

@@ -1,5 +1,5 @@
-// Every order in which a few messages of two streams can be posted, written and read: at no point does a stream whose
-// two ends have posted wait for what another one lacks.
+// Tries every order in which a few messages of two streams can be posted, written and read. A message that both ends
+// have posted always completes, whatever the other stream lacks.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -14,7 +14,7 @@
 namespace railweave::protocol {
 namespace {
 
-// More than a segment, and an eager one.
+// kLong: more than a segment; kShort: eager.
 constexpr std::size_t kLong = kSegmentBytesMax + 1000, kShort = 100;
 
 struct Stream {
@@ -25,7 +25,7 @@ struct Stream {
 const std::vector<std::byte> kLongs[] = {pattern(kLong, 1), pattern(kLong, 2)};
 const std::vector<std::byte> kShorts = pattern(kShort, 3);
 
-// One step of somebody. Those with a stream post its next message.
+// One step in a world. send_* and receive_* post the next message of the first or second stream.
 enum class Step : char { send_first, send_second, receive_first, receive_second, a_writes, b_reads, b_writes, a_reads };
 constexpr int kSteps = 8;
 
@@ -43,7 +43,7 @@ class SmallWorld {
     receives_.resize(streams_.size());
   }
 
-  // False: there is nothing to do.
+  // Does the step. Returns false if there is nothing to do.
   bool take(Step step) {
     switch (step) {
       case Step::send_first:
@@ -58,7 +58,7 @@ class SmallWorld {
     return false;
   }
 
-  // A text that is the same for worlds that look alike. Only one of them is gone on with.
+  // Returns a text that is the same for worlds in the same state. The search continues from one of them only.
   std::string looks() {
     std::string text;
     const auto add = [&](std::uint64_t n) { text += std::to_string(n) + ' '; };
@@ -68,7 +68,7 @@ class SmallWorld {
     }
     for (const End end : {End::a, End::b}) {
       for (const Completion& c : pair_.done(end))
-        add(std::uint64_t(static_cast<char*>(c.request) - tickets_.slots.data()));
+        add(std::uint64_t(static_cast<char*>(c.request) - requests_.slots.data()));
       const std::vector<FrameHeader>& written = pair_.written(end);
       add(written.size());
       for (std::size_t i = read_[end == End::a ? 0 : 1]; i < written.size(); ++i) {
@@ -80,7 +80,7 @@ class SmallWorld {
     return text;
   }
 
-  // Comes to rest, and says what is wrong then.
+  // Runs until nothing moves. Returns what is wrong then; empty: nothing.
   std::string at_rest() {
     pair_.run();
     for (std::size_t s = 0; s < streams_.size(); ++s) {
@@ -106,7 +106,7 @@ class SmallWorld {
   bool send(std::size_t s) {
     const std::size_t m = sends_[s].size();
     if (m == streams_[s].messages.size()) return false;
-    sends_[s].push_back(tickets_[s * kPlaces + m]);
+    sends_[s].push_back(requests_[s * kPlaces + m]);
     const auto& message = streams_[s].messages[m];
     pair_.a().post(*out_[s], sends_[s].back(), message.data(), message.size());
     return true;
@@ -114,7 +114,7 @@ class SmallWorld {
   bool receive(std::size_t s) {
     const std::size_t m = receives_[s].size();
     if (m == streams_[s].messages.size()) return false;
-    receives_[s].push_back(tickets_[100 + s * kPlaces + m]);
+    receives_[s].push_back(requests_[100 + s * kPlaces + m]);
     auto& place = places_[s * kPlaces + m];
     place.resize(streams_[s].messages[m].size());
     pair_.b().post(*in_[s], receives_[s].back(), place.data(), place.size());
@@ -135,12 +135,12 @@ class SmallWorld {
 
   const std::vector<Stream>& streams_;
   Pair pair_;
-  Tickets tickets_;
+  Requests requests_;
   std::vector<SendStream*> out_;
   std::vector<RecvStream*> in_;
   std::vector<std::vector<void*>> sends_, receives_;
   std::array<std::vector<std::byte>, 2 * kPlaces> places_;
-  std::array<std::size_t, 2> read_{};  // frames of a's, of b's, since there are streams
+  std::array<std::size_t, 2> read_{};  // read frames of a, and of b, since the streams were opened
 };
 
 std::string told(const std::string& steps) {
@@ -151,9 +151,9 @@ std::string told(const std::string& steps) {
   return text;
 }
 
-// Breadth first, so that what is found is short. Worlds cannot be copied: each is led there again.
+// Searches breadth first, so that a failing sequence is short. Worlds cannot be copied: each repeats all its steps.
 void search(const std::vector<Stream>& streams, std::size_t most) {
-  (void)mallopt(M_MMAP_THRESHOLD, 64 << 20);  // else each world's buffers come fresh from the kernel, and go
+  (void)mallopt(M_MMAP_THRESHOLD, 64 << 20);  // else each world's buffers would be mapped and unmapped anew
   (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
   std::deque<std::string> open{""};
   std::set<std::string> seen;

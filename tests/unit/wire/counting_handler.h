@@ -1,5 +1,5 @@
-// A session's stand-in that sends frames of given sizes and counts what arrives. The first 4 bytes of a header are the
-// payload's size; what else frames keep is checked by the contract suite.
+// A LaneHandler that sends frames of given sizes and counts the frames that arrive. The first 4 bytes of a header are
+// the payload's size. The contract suite checks everything else.
 #pragma once
 
 #include <cstring>
@@ -16,9 +16,9 @@ class CountingHandler final : public LaneHandler {
   std::deque<std::size_t> to_send;
   std::size_t sent = 0, freed = 0, arrived = 0;
   std::uint64_t arrived_payload = 0;
-  std::optional<Target> answer;  // to every header, instead of memory of its own
+  std::optional<Target> answer;  // target of every frame; none: memory of the handler
 
-  std::span<std::byte> memory() { return memory_; }  // that frames are sent from
+  std::span<std::byte> memory() { return memory_; }  // payloads of sent frames
 
   std::size_t next_frames(std::span<OutFrame> frames) override {
     std::size_t n = 0;

@@ -1,14 +1,14 @@
 #include "wire/tcp/lane_acks.h"
 
 #include <gtest/gtest.h>
-#include <linux/tcp.h>  // the kernel's tcp_info, as the code under test
+#include <linux/tcp.h>  // for the kernel's tcp_info, which the code under test uses
 
 namespace railweave::wire {
 namespace {
 
 using namespace std::chrono_literals;
 
-// A connection as its kernel tells of it, looked at every 10 ms.
+// A tcp_info that the test writes, observed every 10 ms.
 class LaneAcksTest : public testing::Test {
  protected:
   LaneAcksTest() { info_.tcpi_rto = 200'000; }
@@ -17,13 +17,13 @@ class LaneAcksTest : public testing::Test {
     info_.tcpi_last_ack_recv = info_.tcpi_last_data_recv = std::uint32_t((now_ - heard_at_) / 1ms);
     return acks_.observe(now_, info_);
   }
-  // When it began to count as silent, from now on; none: not in that time.
+  // Polls for `time` at most. Returns how long it took until the lane was silent; none: the lane did not become silent.
   std::optional<Nanos> silent_within(Nanos time) {
     for (const TimePoint began = now_, end = now_ + time; now_ < end; now_ += 10ms)
       if (poll().silent_since) return now_ - began;
     return {};
   }
-  // So many more packets go out, and none of them is acknowledged yet.
+  // The host sends `packets` more packets; none of them is acknowledged yet.
   void send(std::uint32_t packets) {
     info_.tcpi_unacked += packets;
     info_.tcpi_data_segs_out += packets;
@@ -32,7 +32,7 @@ class LaneAcksTest : public testing::Test {
     ++info_.tcpi_data_segs_out, ++info_.tcpi_total_retrans;
     info_.tcpi_retrans = 1;
   }
-  // By the timer: all that is out counts as lost from then on, and the timer is doubled.
+  // The retransmission timer fires: all unacknowledged packets count as lost, and the timeout doubles.
   void time_out() {
     send_again();
     ++info_.tcpi_retransmits, ++info_.tcpi_backoff;
@@ -60,7 +60,7 @@ TEST_F(LaneAcksTest, several_packets_are_silent_after_300_ms_and_one_sent_again)
   EXPECT_EQ(silent_within(1s), 90ms);
 }
 
-// A packet, and what is sent again in its place, is lost by chance now and then: three in a row are.
+// A packet and its retransmissions may be lost by chance: three in a row now and then, four hardly ever.
 TEST_F(LaneAcksTest, a_packet_alone_is_silent_when_four_in_a_row_are_unanswered) {
   send(1);
   EXPECT_FALSE(silent_within(200ms));
@@ -119,7 +119,7 @@ TEST_F(LaneAcksTest, a_lane_is_late_after_100_ms_and_two_round_trips) {
   EXPECT_TRUE(poll().late_since);
 }
 
-// Stopped for two seconds, we find a connection of which the kernel's word may be as old.
+// After this process was stopped for two seconds, the kernel's values may be as old.
 TEST_F(LaneAcksTest, a_late_poll_makes_no_lane_silent_and_the_next_one_does) {
   send(9);
   EXPECT_FALSE(silent_within(100ms));
@@ -139,7 +139,7 @@ TEST_F(LaneAcksTest, a_late_poll_finds_no_silence_where_an_answer_came_meanwhile
   EXPECT_FALSE(silent_within(150ms));
 }
 
-// Who gets time to run now and then only.
+// A process that seldom runs polls late every time.
 TEST_F(LaneAcksTest, of_polls_that_all_come_late_the_second_counts) {
   send(9);
   poll();
@@ -159,7 +159,7 @@ TEST_F(LaneAcksTest, a_peer_that_answers_with_a_shut_window_is_not_silent) {
   }
 }
 
-// A rail that carries one way only: the peer is heard, and sends again what our kernel acknowledges in vain.
+// The rail carries one way only: the peer's data arrives, and the peer retransmits because our acknowledgements do not.
 TEST_F(LaneAcksTest, what_the_peer_sends_is_no_answer_to_what_it_owes) {
   send(3);
   for (int i = 0; i < 2; ++i) {
@@ -213,7 +213,7 @@ TEST_F(LaneAcksTest, between_two_window_probes_the_kernel_is_to_ask_again) {
   EXPECT_FALSE(poll().asks_later) << "it asks";
   answer();
   EXPECT_TRUE(poll().asks_later);
-  info_.tcpi_backoff = 0;  // room again
+  info_.tcpi_backoff = 0;  // the peer's window has room again
   EXPECT_FALSE(poll().asks_later);
 }
 
@@ -237,7 +237,7 @@ TEST_F(LaneAcksTest, a_probe_that_comes_late_enough_is_not_ignored) {
   EXPECT_EQ(silent_within(2s), 1s);
 }
 
-// Probes of a shut window begin after 200 ms all the same: the fourth comes 1.6 s after the third.
+// Probes of a shut window begin after 200 ms whatever the least RTO: the fourth is sent 1.6 s after the third.
 TEST_F(LaneAcksTest, a_lowered_least_rto_makes_no_late_probe_an_early_one) {
   info_.tcpi_rto = 5'000;
   info_.tcpi_backoff = 3;

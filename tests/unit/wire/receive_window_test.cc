@@ -1,4 +1,4 @@
-// By a real kernel: what a connection's sender may have under way.
+// ReceiveWindow with the real kernel: how many bytes a connection's sender may have in flight.
 #include "wire/tcp/receive_window.h"
 
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@
 namespace railweave::wire {
 namespace {
 
-constexpr int kPacket = 1448;  // loopback's are of 64 KiB else
+constexpr int kPacket = 1448;  // loopback's own are of 64 KiB
 constexpr std::size_t kPiece = 3000;
 constexpr std::uint64_t kBound = 16 * KiB;
-constexpr std::uint64_t kStep = 4 * KiB;  // windows are told in steps: of 1 KiB where tcp_rmem allows 33 MB
+constexpr std::uint64_t kStep = 4 * KiB;  // TCP advertises windows in steps: of 1 KiB where tcp_rmem allows 33 MB
 
 class ReceiveWindowTest : public testing::Test {
  protected:
@@ -28,7 +28,7 @@ class ReceiveWindowTest : public testing::Test {
     sender_ = std::move(a), receiver_ = std::move(b);
   }
 
-  // Sends that much, one piece after the other, and reads it.
+  // Sends `bytes` bytes piece by piece, and reads them.
   void carry(std::size_t bytes, std::size_t piece = kPiece) {
     std::vector<char> data(piece);
     for (std::size_t sent = 0; sent < bytes; sent += piece) {
@@ -41,7 +41,7 @@ class ReceiveWindowTest : public testing::Test {
     }
   }
   bool bound(std::uint64_t bytes) { return window_.bound(receiver_.get(), bytes, received_); }
-  // What the sender's kernel may have under way.
+  // Returns how many bytes the sender's kernel may have in flight.
   std::uint64_t allowed() const {
     tcp_info info{};
     socklen_t size = sizeof info;
@@ -54,7 +54,7 @@ class ReceiveWindowTest : public testing::Test {
     EXPECT_EQ(::getsockopt(receiver_.get(), IPPROTO_TCP, TCP_WINDOW_CLAMP, &value, &size), 0);
     return value;
   }
-  // Until the bound holds; how much came meanwhile.
+  // Carries bytes until the bound holds. Returns how many arrived meanwhile.
   std::uint64_t settle(std::uint64_t bytes) {
     const std::uint64_t from = received_;
     while (!bound(bytes) && received_ < from + 64 * MiB) carry(kPiece);
@@ -91,7 +91,7 @@ TEST_F(ReceiveWindowTest, bound__any_leaves_the_window_to_the_kernel) {
   EXPECT_GT(allowed(), 4 * kBound);
 }
 
-// As Linux does when it enlarges the receive buffer (tcp_rcvbuf_grow).
+// The test sets the clamp as Linux does when it enlarges the receive buffer (tcp_rcvbuf_grow).
 TEST_F(ReceiveWindowTest, bound__is_set_again_where_the_kernel_set_it_aside) {
   settle(kBound);
   const int larger = 1 << 20;

@@ -1,4 +1,4 @@
-// What is the shm wire's own: system calls, sleep, proofs, peers that lie or die.
+// ShmLane beyond the contract suite: system calls, sleep, the proof, peers that write nonsense or die.
 #include "wire/shm/lane.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 class ShmLaneTest : public ::testing::Test {
  protected:
-  // `from` sends frames of `sizes`, `to` gets them.
+  // Sends frames of `sizes` at `from` and reads them at `to`. Asserts that all arrive.
   void carry(Lane& from, CountingHandler& sends, Lane& to, CountingHandler& gets, std::deque<std::size_t> sizes) {
     const std::size_t due = gets.arrived + sizes.size();
     sends.to_send = std::move(sizes);
@@ -37,7 +37,7 @@ class ShmLaneTest : public ::testing::Test {
     return ::poll(&p, 1, 0) == 1;
   }
 
-  // The first error of reading, within a second.
+  // Reads for a second at most, until an error, and returns the error.
   Status read_error(Lane& lane, CountingHandler& handler) {
     for (const TimePoint until = now() + 1s; now() < until;)
       if (auto moved = lane.read(handler, 1 * MiB); !moved.ok()) return moved.status();
@@ -114,7 +114,7 @@ TEST_F(ShmLaneTest, the_end_wakes_a_sleeper) {
   EXPECT_EQ(read_error(*pair.near, a).code(), Code::remote);
 }
 
-// Sends `count` frames of one piece of memory.
+// Sends `count` frames whose payload is the same memory.
 class OnePlace final : public LaneHandler {
  public:
   OnePlace(std::span<std::byte> memory, int count) : memory_(memory), left_(count) {}
@@ -138,8 +138,7 @@ class OnePlace final : public LaneHandler {
   int left_;
 };
 
-// Pages that a process may not read are readable all the same on the processors we have; for others' reads they are
-// not.
+// x86 and Arm processors let a process read its own write-only pages. The kernel does not let other processes.
 TEST_F(ShmLaneTest, what_the_peer_cannot_read_is_copied_for_it) {
   constexpr std::size_t kBytes = 256 * KiB;
   void* const pages = ::mmap(nullptr, kBytes, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -231,7 +230,7 @@ TEST_F(ShmLaneTest, only_sealed_objects_of_the_right_size_are_mapped) {
   EXPECT_EQ(shm::SharedObject::adopt(OwnedFd(::open("/dev/null", O_RDWR | O_CLOEXEC))).status().code(), Code::remote);
 }
 
-// A child dials us, passes its object, offers payload, and is killed when we have read a part.
+// A child dials the test, passes its object and offers payload. The test reads a part and kills the child.
 TEST_F(ShmLaneTest, a_peer_killed_inside_a_frame_is_seen_at_once) {
   const std::string name = "railweave-test-" + std::to_string(::getpid());
   auto listener = listen_abstract(name);
@@ -262,7 +261,7 @@ TEST_F(ShmLaneTest, a_peer_killed_inside_a_frame_is_seen_at_once) {
   auto object = shm::SharedObject::adopt(std::move(passed));
   ASSERT_TRUE(object.ok()) << object.status().message();
   ShmLane lane(std::move(*socket), std::move(*object), ShmLane::End::taker, {.one_copy = shm::OneCopy::always});
-  // Until payload is read out of the child, and its proof is not all that was.
+  // Reads until payload, and not only the proof, was fetched from the child.
   for (const TimePoint until = now() + 10s; lane.stats().read_calls < 3 && now() < until;)
     ASSERT_TRUE(lane.read(b, 100 * KiB).ok());
   ::kill(child, SIGKILL);

@@ -1,4 +1,4 @@
-// What the simulated network does to lanes: rates, delays, faults, and the same run for the same seed.
+// SimLink: rates, delays and faults of simulated lanes, and the same run for the same seed.
 #include "wire/sim/link.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ LinkSpec steady(double megabits) {
   return spec;
 }
 
-// One lane with a session's stand-in at each end, which read and write whenever the lane is ready.
+// One lane with a CountingHandler at each end. Each end reads and writes whenever the lane is ready.
 struct Talk {
   Talk(SimNetwork& network, SimLink& link) : Talk(network, link, link) {}
   Talk(SimNetwork& network, SimLink& near, SimLink& far) : net(network) {
@@ -168,7 +168,6 @@ TEST(SimLink, silence__holds_everything_and_ends_no_lane) {
   EXPECT_EQ(talk.at_b.arrived, 100u);
 }
 
-// The backlog of a lane that was given up must land nowhere.
 TEST(SimLink, silent_one_way_carries_the_other_but_no_acknowledgements) {
   SimNetwork net(1);
   SimLink& link = net.add_link(steady(1000));
@@ -191,7 +190,7 @@ TEST(SimLink, of_two_links_either_stops_a_lane) {
   SimNetwork net(1);
   SimLink &near = net.add_link(steady(1000)), &far = net.add_link(steady(100));
   Talk talk(net, near, far);
-  far.silence(0);  // out of the far end
+  far.silence(0);  // what leaves the far host
   talk.send(1, 1000);
   net.run_until(net.now() + milliseconds(1));
   EXPECT_EQ(talk.at_b.arrived, 1u);
@@ -217,7 +216,7 @@ TEST(SimLink, an_idle_lane_learns_by_probes_that_its_peer_is_there) {
   Talk talk(net, link);
   const TimePoint made = net.now();
   net.run_until(made + milliseconds(1500));
-  EXPECT_EQ(talk.a->ack_status().heard_at, made);  // asks now
+  EXPECT_EQ(talk.a->ack_status().heard_at, made);  // sends a probe now
   net.run_until(made + milliseconds(1501));
   EXPECT_GT(talk.a->ack_status().heard_at, made + milliseconds(1500));
   link.silence();
@@ -225,6 +224,7 @@ TEST(SimLink, an_idle_lane_learns_by_probes_that_its_peer_is_there) {
   EXPECT_LT(talk.a->ack_status().heard_at, made + milliseconds(1501));
 }
 
+// Bytes held back for a lane that was destroyed meanwhile are discarded, and the sender's lane is reset.
 TEST(SimLink, late_backlog_finds_nobody) {
   SimNetwork net(8);
   SimLink& link = net.add_link(steady(1000));

@@ -1,4 +1,4 @@
-// What is TCP's own: system calls per frame, resets, zero-copy. The rest is the contract suite's.
+// TcpLane beyond the contract suite: system calls per frame, resets, and zero copy.
 #include "wire/tcp/lane.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace railweave::wire {
 namespace {
 
-// Whether a reset came within that time, whatever there is still to read.
+// Returns true if a reset arrives in time, even if there are bytes to read.
 bool broken(int fd, int timeout_ms) {
   pollfd p{fd, 0, 0};
   return ::poll(&p, 1, timeout_ms) == 1 && (p.revents & POLLERR);
@@ -40,7 +40,7 @@ class TcpLaneTest : public ::testing::Test {
       ASSERT_TRUE(moved.ok() && !moved.value().blocked);
     }
   }
-  // Reads at `far` until the frames are there or the lane has ended.
+  // Reads at `far` until `frames` frames have arrived or the lane has ended.
   Status read_until(std::size_t frames) {
     while (in.arrived < frames) {
       if (!readable(far->descriptor(), 5000)) return Status(Code::timed_out, Scope::lane, "nothing came");
@@ -63,7 +63,7 @@ TEST_F(TcpLaneTest, a_small_frame_costs_one_call_at_each_end) {
   EXPECT_EQ(far->stats().read_calls, 10u);
 }
 
-// The kernel's copy into memory that is not there is an error, ours a signal.
+// A copy into inaccessible memory fails if the kernel makes it, and raises a signal if this process makes it.
 class TcpLaneTarget : public TcpLaneTest {
  protected:
   enum class End { read, failed, faulted };
@@ -72,7 +72,7 @@ class TcpLaneTarget : public TcpLaneTest {
     constexpr std::size_t kBytes = 64 * KiB;
     void* const half = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(half, MAP_FAILED);
-    // What came together with the header is in the read-ahead.
+    // Bytes that arrive together with the header are in the read-ahead, so only the second half is inaccessible.
     EXPECT_EQ(::mprotect(static_cast<std::byte*>(half) + kBytes / 2, kBytes / 2, PROT_NONE), 0);
     out.to_send = {kBytes};
     write_all();
@@ -107,7 +107,7 @@ TEST_F(TcpLaneTest, large_frames_cost_about_one_read_each) {
   ASSERT_EQ(::setsockopt(far->descriptor(), SOL_SOCKET, SO_RCVBUF, &all_of_it, sizeof all_of_it), 0);
   out.to_send.assign(10, 64 * KiB);
   write_all();
-  ::usleep(20'000);  // until it is there; a few reads come early where the machine is busy
+  ::usleep(20'000);  // until all has arrived; on a busy machine a few reads are too early
   ASSERT_TRUE(read_until(10).ok());
   EXPECT_LE(far->stats().read_calls, 20u);
 }
@@ -134,7 +134,7 @@ TEST_F(TcpLaneTest, a_reset_comes_after_what_the_kernel_held) {
   back.to_send = {100};
   ASSERT_TRUE(far->write(back).ok());
   ASSERT_TRUE(readable(near->descriptor(), 5000));
-  near.reset();  // with unread input: a reset
+  near.reset();  // unread input makes the close a reset
   ASSERT_TRUE(broken(far->descriptor(), 5000));
   const Status why = read_until(6);
   EXPECT_EQ(in.arrived, 5u);
@@ -182,7 +182,7 @@ TEST_F(TcpLaneTest, min_rtt_and_rate_come_from_the_kernel) {
   EXPECT_GT(near->stats().rate.bytes_per_s, 0);
 }
 
-// Its kernel ignores one of the first probes: two within half a second.
+// The peer's kernel ignores one of the first two window probes, because they arrive within half a second.
 TEST_F(TcpLaneTest, a_peer_that_takes_nothing_is_not_silent) {
   using namespace std::chrono_literals;
   out.to_send.assign(8, 4 * MiB);
@@ -215,7 +215,7 @@ TEST_F(ZeroCopyLane, frames_are_released_by_notice_and_in_order) {
     write_all();
     ASSERT_TRUE(read_until(std::size_t(i) * 3 + 3).ok());
   }
-  // Loopback copies, so the lane stops asking for it; what was sent that way still comes back.
+  // Loopback copies, so the lane stops using zero copy. Frames that were sent with zero copy are still released.
   for (int i = 0; i < 100 && out.freed < 300; ++i) {
     ::usleep(1000);
     ASSERT_TRUE(near->write(out).ok());
@@ -233,7 +233,7 @@ TEST_F(ZeroCopyLane, memory_that_the_kernel_holds_is_given_back_by_closing) {
   EXPECT_TRUE(near->withdraw_payload(other));
   ASSERT_FALSE(near->withdraw_payload(out.memory()));
   near.reset();
-  std::ranges::fill(out.memory(), std::byte{0xee});  // as if it were another's by now
+  std::ranges::fill(out.memory(), std::byte{0xee});  // as if its owner reused it by now
   std::vector<std::byte> place(4 * MiB);
   in.answer = Target{place, false};
   for (;;) {

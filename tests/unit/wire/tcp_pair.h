@@ -23,10 +23,10 @@ inline bool readable(int fd, int timeout_ms) {
   return ::poll(&p, 1, timeout_ms) == 1;
 }
 
-// TCP_MAXSEG: its two headers, linux/tcp.h and netinet/tcp.h, do not go together
+// TCP_MAXSEG, whose two headers, linux/tcp.h and netinet/tcp.h, cannot be included together
 inline constexpr int kLargestPacket = 2;
 
-// `packet_bytes`: the largest that the second one takes; 0: loopback's own, of 64 KiB.
+// `packet_bytes`: the largest packet that the second socket accepts; 0: loopback's own, 64 KiB.
 inline std::pair<OwnedFd, OwnedFd> tcp_pair(const SocketOptions& options = {}, int packet_bytes = 0) {
   auto listening = listen_at(loopback_address(), PortRange{}, options);
   EXPECT_TRUE(listening.ok());

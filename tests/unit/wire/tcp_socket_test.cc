@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 
+#include "tests/sanitizers.h"
 #include "tests/unit/wire/tcp_pair.h"
 
 namespace railweave::wire {
@@ -45,8 +46,8 @@ TEST(TcpSocket, options_reach_both_ends) {
   }
 }
 
-// The kernel gives up an interval after the last probe: one that goes out when the outage is over must be among them,
-// however the outage falls between the probes.
+// The kernel gives up one interval after the last probe. At least one probe must be sent after the outage, however the
+// outage falls between the probes.
 TEST(TcpSocket, keepalive_outlasts_outages_shorter_than_the_peer_timeout) {
   using namespace std::chrono_literals;
   for (const Nanos timeout : {Nanos(2s), Nanos(2500ms), Nanos(9s), Nanos(9999ms), Nanos(10s), Nanos(11s), Nanos(15s),
@@ -81,7 +82,7 @@ TEST(TcpSocket, refused_congestion_control_lists_what_there_is) {
   EXPECT_NE(listening.status().message().find("reno"), std::string::npos) << listening.status().message();
 }
 
-// Behind one that the kernel chose; {0, 0} when others on this machine are in the way again and again.
+// Returns three free TCP ports in a row, after one that the kernel chose; {0, 0} if 50 attempts find none.
 PortRange three_free_ports() {
   for (int attempt = 0; attempt < 50; ++attempt) {
     const std::uint16_t first = listen_at(loopback_address(), PortRange{}, {})->address.port();
@@ -177,7 +178,7 @@ TEST(TcpSocket, nobody_dials_from_an_interface_that_is_gone) {
   EXPECT_NE(dialled.status().message().find("rw-is-gone"), std::string::npos) << dialled.status().message();
 }
 
-// 192.0.2.1 is nobody's (RFC 5737). tests/lab has hosts where one may bind to addresses of others.
+// 192.0.2.1 belongs to no host (RFC 5737). tests/lab has hosts on which processes may bind to addresses of others.
 TEST(TcpSocket, on_this_host__is_what_the_kernel_delivers_here) {
   EXPECT_TRUE(*on_this_host(socket_address(loopback_address(), 0)));
   EXPECT_TRUE(*on_this_host(*parse_socket_address("127.1.2.3:80")));
@@ -186,9 +187,7 @@ TEST(TcpSocket, on_this_host__is_what_the_kernel_delivers_here) {
 }
 
 TEST(TcpSocket, on_this_host__without_a_descriptor_is_an_error) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the sanitizer looks at an object's type through a pipe, and has none then";
-#endif
+  if (kAsan) GTEST_SKIP() << "the sanitizer needs a pipe to read an object's type, and has no descriptor for one";
   rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
   const rlimit none{0, old.rlim_max};
@@ -220,21 +219,21 @@ TEST(TcpSocket, a_peer_that_reset_has_closed) {
   EXPECT_TRUE(is_closed_by_peer(taken.get()));
 }
 
-// Its backlog is full: the kernel drops what asks for a connection, and the SYN is sent again after a second.
-TEST(TcpSocket, has_sent_again__a_syn_that_was_lost_is_noticed) {
+// The listener's backlog is full: its kernel drops the SYN, and the dialler's kernel retransmits it after a second.
+TEST(TcpSocket, has_retransmitted__a_syn_that_was_lost_is_noticed) {
   auto full = listen_at(loopback_address(), PortRange{}, {});
   ASSERT_TRUE(full.ok());
   ASSERT_EQ(::listen(full->fd.get(), 0), 0);
   const SocketAddress remote = full->address;
   auto first = dial({loopback_address(), "lo", remote, {}});
   ASSERT_TRUE(first.ok() && connected(first->get(), remote).ok());
-  EXPECT_FALSE(has_sent_again(first->get()));
+  EXPECT_FALSE(has_retransmitted(first->get()));
   auto lost = dial({loopback_address(), "lo", remote, {}});
   ASSERT_TRUE(lost.ok());
-  EXPECT_FALSE(has_sent_again(lost->get()));
-  for (int tenths = 0; tenths < 100 && !has_sent_again(lost->get()); ++tenths) ::usleep(100'000);
-  EXPECT_TRUE(has_sent_again(lost->get()));
-  EXPECT_FALSE(has_sent_again(-1));
+  EXPECT_FALSE(has_retransmitted(lost->get()));
+  for (int tenths = 0; tenths < 100 && !has_retransmitted(lost->get()); ++tenths) ::usleep(100'000);
+  EXPECT_TRUE(has_retransmitted(lost->get()));
+  EXPECT_FALSE(has_retransmitted(-1));
 }
 
 TEST(TcpSocket, no_descriptors_is_exhausted_and_the_peer_keeps_waiting) {
@@ -244,7 +243,7 @@ TEST(TcpSocket, no_descriptors_is_exhausted_and_the_peer_keeps_waiting) {
   ASSERT_TRUE(readable(listening->fd.get(), 5000));
   rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
-  const rlimit none{rlim_t(::dup(0)), old.rlim_max};  // the next free number is beyond the limit
+  const rlimit none{rlim_t(::dup(0)), old.rlim_max};  // the next free descriptor is beyond the limit
   ::close(int(none.rlim_cur));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const auto refused = accept_from(listening->fd.get());

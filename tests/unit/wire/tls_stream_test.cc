@@ -1,5 +1,4 @@
-// Two TLS streams over a socketpair (docs/operate/encryption.md). That lanes keep their promises over them is the
-// contract suite's.
+// Two TLS streams over a socketpair (docs/operate/encryption.md). The contract suite tests lanes over TLS.
 #include "wire/bootstrap/tls_stream.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +75,7 @@ class TlsStreamTest : public ::testing::Test {
     return false;
   }
 
-  // All of it, whatever the pieces it goes in.
+  // Sends all bytes, in however many pieces, and asserts that they arrive.
   void pass(End& from, End& to, const Bytes& bytes) {
     Bytes heard(bytes.size());
     std::size_t sent = 0, got = 0;
@@ -89,14 +88,14 @@ class TlsStreamTest : public ::testing::Test {
     EXPECT_TRUE(heard == bytes) << got << " of " << bytes.size();
   }
 
-  // What the client's ciphertext is, taken from the wire.
+  // Takes the client's ciphertext out of the server's socket.
   Bytes take_ciphertext() {
     Bytes bytes(1 << 20);
     const ssize_t n = ::recv(server.fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     bytes.resize(std::size_t(std::max<ssize_t>(n, 0)));
     return bytes;
   }
-  // As if the client's socket had said it.
+  // Sends raw bytes by the client's socket.
   void say(std::span<const std::byte> bytes) {
     ASSERT_EQ(::send(client.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), ssize_t(bytes.size()));
   }
@@ -150,7 +149,7 @@ TEST_F(TlsStreamTest, no_record_counts_while_some_of_it_is_left) {
   EXPECT_EQ(client.stream->uncounted_bytes(), 0u);
 }
 
-// The peer answers what it has: of a batch that the kernel did not take at once, too.
+// The peer may answer all that it can read, so send() must have counted it, even if the kernel took the batch in parts.
 TEST_F(TlsStreamTest, what_the_peer_can_read_has_been_counted) {
   connect(key_of(1), key_of(1), TlsStream::kUpdateBytes, 40'000);
   ASSERT_TRUE(shake_hands());

@@ -1,3 +1,4 @@
+// What broadcast_perf does and how its bandwidth is counted.
 #include "collective/operation.h"
 
 namespace railweave::perf::collective {

@@ -1,3 +1,4 @@
+// What scatter_perf does and how its bandwidth is counted.
 #include "collective/operation.h"
 
 namespace railweave::perf::collective {

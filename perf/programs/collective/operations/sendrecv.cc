@@ -1,3 +1,4 @@
+// What sendrecv_perf does and how its bandwidth is counted.
 #include "collective/operation.h"
 
 namespace railweave::perf::collective {

@@ -1,4 +1,4 @@
-// Lanes of paper whose wire takes time to make them.
+// SessionLanes with pending lanes: fake lanes that take time to be established.
 #include <cerrno>
 
 #include <string_view>
@@ -11,30 +11,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the test makes of a pending lane, and sees of it; outlives the pending lane.
-struct PaperBirth {
+// The state of a fake pending lane, written and read by the test. Outlives the pending lane.
+struct PaperPending {
   bool made = false;
   Status error;
   int polls = 0;
-  bool dropped = false;  // the pending lane is gone
+  bool dropped = false;  // the pending lane was destroyed
 };
 
 class PaperPendingLane final : public wire::PendingLane {
  public:
-  PaperPendingLane(PaperBirth& birth, Paper& paper) : birth_(birth), paper_(paper) {}
-  ~PaperPendingLane() override { birth_.dropped = true; }
+  PaperPendingLane(PaperPending& state, Paper& paper) : state_(state), paper_(paper) {}
+  ~PaperPendingLane() override { state_.dropped = true; }
   Result<wire::Offer> offer() override { return wire::Offer{}; }
   Status complete(wire::Offer) override { return {}; }
   void start(wire::Bootstrap) override {}
   Result<std::unique_ptr<wire::Lane>> poll() override {
-    ++birth_.polls;
-    if (!birth_.error.ok()) return birth_.error;
-    if (!birth_.made) return std::unique_ptr<wire::Lane>();
+    ++state_.polls;
+    if (!state_.error.ok()) return state_.error;
+    if (!state_.made) return std::unique_ptr<wire::Lane>();
     return std::unique_ptr<wire::Lane>(std::make_unique<PaperLane>(paper_, "eth0"));
   }
 
  private:
-  PaperBirth& birth_;
+  PaperPending& state_;
   Paper& paper_;
 };
 
@@ -43,28 +43,28 @@ void receive(LogLevel level, LogTopic, const char*, int, std::string_view text) 
   if (level == LogLevel::info) told.emplace_back(text);
 }
 
-class LaneBirths : public SessionLanesTest {
+class PendingLanes : public SessionLanesTest {
  protected:
   void begin(int number) {
     lanes_.begin_lane(protocol::LaneId(number), {number, number},
-                      std::make_unique<PaperPendingLane>(births_[number], paper_[number]), false);
+                      std::make_unique<PaperPendingLane>(pending_[number], paper_[number]), false);
   }
   std::size_t open() const { return lanes_.table().rails_of_lanes().size(); }
 
-  PaperBirth births_[4];
+  PaperPending pending_[4];
 };
 
-TEST_F(LaneBirths, a_lane_that_its_wire_makes_at_once_stands_at_once) {
-  births_[0].made = true;
+TEST_F(PendingLanes, a_lane_that_its_wire_makes_at_once_is_open_at_once) {
+  pending_[0].made = true;
   begin(0);
   EXPECT_EQ(open(), 1u);
-  EXPECT_EQ(births_[0].polls, 1);
-  EXPECT_TRUE(births_[0].dropped);
+  EXPECT_EQ(pending_[0].polls, 1);
+  EXPECT_TRUE(pending_[0].dropped);
   EXPECT_FALSE(lanes_.any_is_pending());
   EXPECT_EQ(lanes_came_, 1);
 }
 
-TEST_F(LaneBirths, a_pending_lane_is_polled_each_time_until_it_stands) {
+TEST_F(PendingLanes, a_pending_lane_is_polled_each_time_until_it_is_open) {
   begin(0);
   EXPECT_EQ(open(), 0u);
   EXPECT_TRUE(lanes_.any_is_pending());
@@ -73,9 +73,9 @@ TEST_F(LaneBirths, a_pending_lane_is_polled_each_time_until_it_stands) {
   EXPECT_EQ(lanes_.rails_in_use(), (std::vector<RailPair>{{0, 0}}));
   for (int looks = 1; looks <= 3; ++looks) {
     lanes_.poll(false);
-    EXPECT_EQ(births_[0].polls, 1 + looks);
+    EXPECT_EQ(pending_[0].polls, 1 + looks);
   }
-  births_[0].made = true;
+  pending_[0].made = true;
   lanes_.poll(false);
   EXPECT_EQ(open(), 1u);
   EXPECT_FALSE(lanes_.any_is_pending());
@@ -84,16 +84,16 @@ TEST_F(LaneBirths, a_pending_lane_is_polled_each_time_until_it_stands) {
   EXPECT_EQ(lanes_wanted_, 0);
 }
 
-TEST_F(LaneBirths, a_lane_that_is_not_made_is_wanted_again) {
+TEST_F(PendingLanes, a_lane_that_is_not_made_is_wanted_again) {
   add_lane(0, 0);
   begin(1);
-  births_[1].error = Status(Code::remote, Scope::lane, "the peer's end is gone");
+  pending_[1].error = Status(Code::remote, Scope::lane, "the peer's end is gone");
   told.clear();
   const LogSink before = set_log_sink(receive);
   lanes_.poll(false);
   set_log_sink(before);
   EXPECT_EQ(told, std::vector<std::string>{"no lane 1 to paper: the peer's end is gone"});
-  EXPECT_TRUE(births_[1].dropped);
+  EXPECT_TRUE(pending_[1].dropped);
   EXPECT_FALSE(lanes_.any_is_pending());
   EXPECT_EQ(lanes_.rails_in_use(), (std::vector<RailPair>{{0, 0}}));
   EXPECT_EQ(lanes_wanted_, 1);
@@ -102,7 +102,7 @@ TEST_F(LaneBirths, a_lane_that_is_not_made_is_wanted_again) {
   EXPECT_FALSE(lanes_.was_begun(2));
 }
 
-TEST_F(LaneBirths, a_lane_that_never_comes_is_given_up_after_the_peer_timeout) {
+TEST_F(PendingLanes, a_lane_that_never_comes_is_given_up_after_the_peer_timeout) {
   add_lane(0, 0);
   begin(1);
   clock_.at += 9s;
@@ -111,62 +111,62 @@ TEST_F(LaneBirths, a_lane_that_never_comes_is_given_up_after_the_peer_timeout) {
   clock_.at += 2s;
   lanes_.poll(false);
   EXPECT_FALSE(lanes_.any_is_pending());
-  EXPECT_TRUE(births_[1].dropped);
+  EXPECT_TRUE(pending_[1].dropped);
   EXPECT_EQ(lanes_wanted_, 1);
 }
 
-TEST_F(LaneBirths, a_session_whose_first_lane_is_not_made_is_over) {
-  births_[0].error = Status(Code::remote, Scope::lane, "the peer's end is gone", ECONNRESET);
+TEST_F(PendingLanes, a_session_whose_first_lane_is_not_made_is_over) {
+  pending_[0].error = Status(Code::remote, Scope::lane, "the peer's end is gone", ECONNRESET);
   begin(0);
   EXPECT_TRUE(protocol_.is_over());
   EXPECT_EQ(protocol_.lock()->error().message(), "the peer's end is gone");
 }
 
-TEST_F(LaneBirths, the_last_lane_may_go_while_another_is_on_its_way) {
+TEST_F(PendingLanes, the_last_lane_may_go_while_another_is_on_its_way) {
   add_lane(0, 0);
   begin(1);
   paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
   drive();
   EXPECT_EQ(open(), 0u);
   EXPECT_FALSE(protocol_.is_over());
-  births_[1].made = true;
+  pending_[1].made = true;
   lanes_.poll(false);
   EXPECT_EQ(open(), 1u);
   EXPECT_FALSE(protocol_.is_over());
 }
 
-TEST_F(LaneBirths, a_session_that_waited_for_a_lane_ends_when_that_is_not_made) {
+TEST_F(PendingLanes, a_session_that_waited_for_a_lane_ends_when_that_is_not_made) {
   add_lane(0, 0);
   begin(1);
   paper_[0].says({.type = FrameType::goodbye});
   paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
   drive();
   EXPECT_FALSE(protocol_.is_over()) << "last words may come";
-  births_[1].error = Status(Code::remote, Scope::lane, "the peer's end is gone");
+  pending_[1].error = Status(Code::remote, Scope::lane, "the peer's end is gone");
   lanes_.poll(false);
   EXPECT_TRUE(protocol_.is_over());
 }
 
-TEST_F(LaneBirths, what_is_on_its_way_is_dropped_with_the_session) {
+TEST_F(PendingLanes, what_is_on_its_way_is_dropped_with_the_session) {
   begin(0);
   lanes_.close();
-  EXPECT_TRUE(births_[0].dropped);
+  EXPECT_TRUE(pending_[0].dropped);
   EXPECT_FALSE(lanes_.any_is_pending());
   begin(1);
   fail(Status(Code::cancelled, Scope::session, "the test ended"));
-  births_[1].made = true;
+  pending_[1].made = true;
   lanes_.poll(false);
-  EXPECT_TRUE(births_[1].dropped);
+  EXPECT_TRUE(pending_[1].dropped);
   EXPECT_EQ(open(), 0u);
   begin(2);
-  EXPECT_TRUE(births_[2].dropped) << "over already";
+  EXPECT_TRUE(pending_[2].dropped) << "over already";
 }
 
-TEST_F(LaneBirths, a_lane_that_finds_no_place_is_closed) {
+TEST_F(PendingLanes, a_lane_that_finds_no_place_is_closed) {
   for (int i = 0; i < kPlacesMax; ++i)
     ASSERT_TRUE(
         lanes_.add_lane(protocol::LaneId(10 + i), {0, 0}, std::make_unique<PaperLane>(paper_[0], "eth0"), false));
-  births_[1].made = true;
+  pending_[1].made = true;
   begin(1);
   EXPECT_TRUE(paper_[1].closed);
   EXPECT_FALSE(lanes_.any_is_pending());
@@ -174,13 +174,13 @@ TEST_F(LaneBirths, a_lane_that_finds_no_place_is_closed) {
   EXPECT_FALSE(protocol_.is_over());
 }
 
-// The peer's end stood first, was used, and went.
-TEST_F(LaneBirths, a_lane_that_the_peer_gave_up_meanwhile_does_not_stand) {
+// The peer's end of the lane was open first, was used, and was given up.
+TEST_F(PendingLanes, a_lane_that_the_peer_gave_up_meanwhile_does_not_open) {
   add_lane(0, 0);
   begin(1);
   paper_[0].says({.type = FrameType::fence, .aux = 1, .a = 0});
   drive();
-  births_[1].made = true;
+  pending_[1].made = true;
   lanes_.poll(false);
   for (const protocol::Event& event : protocol_.take_events())
     if (event.kind == protocol::Event::Kind::lane_failed_by_peer) lanes_.on_failed_by_peer(event.lane, event.too_slow);

@@ -1,4 +1,4 @@
-#include "collectives/exec/service_thread.h"
+#include "base/service_thread.h"
 
 #include <pthread.h>
 
@@ -9,7 +9,7 @@
 #include "base/process_limits.h"
 #include "base/signals_blocked.h"
 
-namespace railweave::collectives {
+namespace railweave {
 
 Status start_service_thread(std::thread& thread, const char* name, std::function<void()> body) {
   const SignalsBlocked blocked;
@@ -22,4 +22,4 @@ Status start_service_thread(std::thread& thread, const char* name, std::function
   return {};
 }
 
-}  // namespace railweave::collectives
+}  // namespace railweave
