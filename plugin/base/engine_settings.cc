@@ -171,7 +171,7 @@ constexpr Setting kSettings[] = {
      .number_of = [](const Config& c) { return std::int64_t{c.lanes_per_rail}; }},
     {.name = "RAILWEAVE_EAGER_LIMIT",
      .kind = ValueKind::size,
-     .help = "Messages up to this size may be sent before their receive is posted. 0: never.",
+     .help = "Messages up to this size may be sent before their receive is posted. 0: only empty messages.",
      .min = 0,
      .max = kEagerLimitMaxBytes,
      .set_number = [](std::int64_t n, Config& c) { c.eager_limit_bytes = static_cast<std::size_t>(n); },
