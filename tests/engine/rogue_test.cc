@@ -69,7 +69,7 @@ TEST_F(RogueBounds, streams_that_are_never_accepted_take_bounded_memory) {
     alive = rogue.flush();
     if (i % 32 == 0 || !alive) most = std::max(most, grown());
   }
-  EXPECT_LT(most, 300 * MiB);
+  EXPECT_LT(most, (kAsan ? 400 : 300) * MiB);  // asan adds to each block
 }
 
 TEST_F(RogueBounds, eager_data_before_the_answer_closes_the_connection) {
@@ -84,7 +84,7 @@ TEST_F(RogueBounds, eager_data_before_the_answer_closes_the_connection) {
 }
 
 TEST_F(RogueBounds, a_dead_session_keeps_no_slots) {
-  if (kTsan) GTEST_SKIP() << "tsan keeps several times the memory";
+  if (kSanitized) GTEST_SKIP() << "sanitizers keep freed memory";
   std::unique_ptr<RecvStream> held;
   {
     Rogue rogue(handle_);

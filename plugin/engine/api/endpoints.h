@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/api/listen_queue.h"
-#include "engine/api/stream_setup.h"
+#include "engine/api/pending_stream.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine {

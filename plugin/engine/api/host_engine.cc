@@ -208,8 +208,7 @@ Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle&
 
 EngineStats HostEngine::stats() const {
   EngineStats stats;
-  constexpr char kHex[] = "0123456789abcdef";
-  for (std::uint8_t byte : self_.instance) stats.instance += {kHex[byte >> 4], kHex[byte & 15]};
+  stats.instance = hex(self_.instance);
   stats.rails = own_rails_.stats();
   for (const auto& session : directory_.sessions()) stats.sessions.push_back(session->stats());
   return stats;

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/api/stream_setup.h"
+#include "engine/api/pending_stream.h"
 #include "engine/connect/handshake.h"
 #include "engine/connect/identity.h"
 #include "engine/connect/new_lane.h"

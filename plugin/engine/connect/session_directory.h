@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "engine/api/stream_setup.h"
+#include "engine/api/pending_stream.h"
 #include "engine/connect/dial.h"
 #include "engine/connect/peer_key.h"
 #include "engine/runtime/reactor.h"

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "engine/api/listen_queue.h"
-#include "engine/api/stream_setup.h"
+#include "engine/api/pending_stream.h"
 
 namespace railweave::engine {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/api/listen_queue.h"
+#include "engine/api/pending_stream.h"
 #include "engine/api/request.h"
-#include "engine/api/stream_setup.h"
 #include "engine/session/session.h"
 #include "tests/unit/engine/paper_lane.h"
 

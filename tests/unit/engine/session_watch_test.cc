@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "engine/api/stream_setup.h"
+#include "engine/api/pending_stream.h"
 
 namespace railweave::engine {
 namespace {

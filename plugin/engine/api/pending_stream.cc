@@ -1,4 +1,4 @@
-#include "engine/api/stream_setup.h"
+#include "engine/api/pending_stream.h"
 
 #include <utility>
 
