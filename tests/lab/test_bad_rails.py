@@ -98,7 +98,8 @@ class SaidClearly(RealHosts):
                                  str(outcome))
                 other, = self.warnings_of(1, outcome, 1)
                 self.assertRegex(other,
-                                 r"rail eth1 to host0 pid \d+: no lane yet: the peer dials, and its log says why",
+                                 r"rail eth1 to host0 pid \d+: no lane yet: the peer dials the lanes; "
+                                 "its log says why this rail has none",
                                  str(outcome))
 
     def test_rp_filter_with_two_nics_in_a_subnet(self) -> None:
