@@ -99,7 +99,9 @@ Result<std::vector<std::string>> Rendezvous::publish_and_collect(const std::stri
     RW_TRY(failed);
     if (last) break;
   }
-  const std::string lack = came_ ? fmt::format("came, but did not publish '{}'", what) : "did not come";
+  const std::string lack =
+      came_ ? fmt::format("came (or left its keys when it was killed), but did not publish '{}'", what)
+            : "did not come";
   const Status late(Code::timed_out, Scope::engine,
                     fmt::format("group '{}' of {} ranks: rank {} {} within {:g} s", options_.name, options_.size,
                                 listed(missing), lack, double(options_.timeout.count()) / 1e9));

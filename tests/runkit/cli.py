@@ -32,6 +32,8 @@ def arguments(argv):
     for name in args.suites:
         if name not in names:
             parser.error(f"no suite is called {name}; there are {', '.join(names)}")
+    if args.record and (args.record.is_dir() or not args.record.absolute().parent.is_dir()):
+        parser.error(f"--record {args.record}: expected a file in a folder that exists")
     return args
 
 

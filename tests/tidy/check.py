@@ -32,9 +32,9 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of an identifier in snake_
 
 def text_of(path):
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        return ""  # a picture, say
+        return ""  # a picture, say; check_encoding refuses sources that are not UTF-8
 
 
 def is_cxx(name):
@@ -166,6 +166,7 @@ def check_folders(root):
 def check_columns(root):
     for name in source_files(root):
         if is_cxx(name) or is_python(root, name) or is_shell(root, name):
+            yield from layout.bad_bytes(name, (root / name).read_bytes())
             yield from layout.long_lines(name, text_of(root / name), rules.COLUMNS_MAX)
 
 

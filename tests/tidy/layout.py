@@ -10,6 +10,16 @@ _BATCH = 40  # files for one process
 _FINDING = re.compile(r"^(.+?):(\d+):\d+: (?:error|warning): code should be clang-formatted", re.M)
 
 
+def bad_bytes(name, content):
+    """Finds what the other checks cannot read: text that is not UTF-8, and lines that end as on Windows."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        yield f"{name}:{content.count(10, 0, error.start) + 1}: not UTF-8"
+    if b"\r" in content:
+        yield f"{name}:{content.count(10, 0, content.index(13)) + 1}: a carriage return; end lines with a line feed"
+
+
 def long_lines(name, text, most):
     """Yields a finding for each line of more characters. Characters, not bytes: a header's drawing may have arrows."""
     for number, line in enumerate(text.splitlines(), 1):

@@ -64,7 +64,8 @@ PATTERNS = [
     Pattern(r"\bthrow\b(?!\s*;)", "errors are values: return a Status", SOURCES),
     Pattern(r"#\s*define\s+private\b|#\s*define\s+protected\b", "test through public calls", CXX),
     Pattern(r"^\s*using\s+namespace\b", "name what you use: a header's using reaches every file", r".*\.h$"),
-    Pattern(r"#\s*include\s*[<\"]\.\.?/", "write includes from the roots include/ and plugin/", CXX),
+    Pattern(r"#\s*include\s*[<\"]([^>\"]*/)?\.\.?/", "write includes from the roots include/ and plugin/", CXX),
+    Pattern(r"#\s*include\s*[^<\"\s]", "write the name of the included file, not a macro", CXX),
     Pattern(r"#\s*include\s*[<\"](CLI|nlohmann)/", "the plugin must stay light: this belongs in programs", SOURCES,
             r"plugin/engine/stats/stats_from_json\.cc$"),
     Pattern(r"#\s*include\s*[<\"]openssl/", "only plugin/engine/admission/secret.cc and "

@@ -9,6 +9,7 @@ from pathlib import Path
 import check
 import cxx
 import headers
+import layout
 import rules
 
 
@@ -65,7 +66,8 @@ class TidyTest(unittest.TestCase):
             ("plugin/engine/a.cc", 'if (!ok) throw std::runtime_error("no");'),
             ("tests/unit/a.cc", "#define private public"),
             ("plugin/engine/a.h", "using namespace std;"),
-            ("plugin/engine/a.cc", '#include "../base/fd.h"', "#include <../base/fd.h>"),
+            ("plugin/engine/a.cc", '#include "../base/fd.h"', "#include <../base/fd.h>", '#include "base/../wire/y.h"'),
+            ("plugin/engine/a.cc", "#include ENGINE_HEADER"),
             ("plugin/engine/a.cc", "#include <CLI/CLI.hpp>"),
             ("plugin/engine/a.cc", "#include <openssl/hmac.h>"),
             ("plugin/engine/a.cc", '#include "wire/tcp/lane.h"', "#include <wire/tcp/lane.h>"),
@@ -181,6 +183,10 @@ TEST(Suite, Name) {
         self.expect("columns", {"a.cc": fits + long, "a.md": long, "b.py": long, "tool": "#!/bin/sh\n" + long},
                     "a.cc:2: 121 columns", "b.py:1: 121 columns", "tool:2: 121 columns")
         self.expect("columns", {"a.h": "// " + "→" * 117 + "\n"})
+
+    def test_sources_are_utf8_and_end_lines_with_line_feeds(self):
+        self.expect("columns", {"a.cc": "int a;\n\r\n", "a.md": "a\r\n"}, "a.cc:2: a carriage return")
+        self.assertEqual(["a.cc:2: not UTF-8"], list(layout.bad_bytes("a.cc", b"//\n// Caf\xe9\n")))
 
     def test_a_clang_format_that_fails_is_a_finding(self):
         self.expect("format", {".clang-format": "NoSuchOption: 1\n", "a.cc": "int f();\n"},

@@ -42,13 +42,16 @@ Result<std::vector<RunningEngine>> engines_of(const std::string& dir, pid_t pid)
   std::copy_if(all.begin(), all.end(), std::back_inserter(matching), [&](const auto& one) { return one.pid == pid; });
   if (!matching.empty()) return matching;
   const std::string others = engines_text(all);
-  const std::size_t refused = engine::stats_sockets(dir).size() - all.size();
+  const std::size_t sockets = engine::stats_sockets(dir).size();
+  const std::size_t refused = sockets - std::min(sockets, all.size());  // engines can end between the two listings
   return Status(
       Code::invalid_argument, Scope::request,
       fmt::format("process {} has no Railweave engine that answers in {} (RAILWEAVE_STATS_DIR of the process; its "
                   "user or root may ask){}{}",
                   pid, dir, others.empty() ? "; no other process answers there" : "; these have:\n" + others,
-                  refused ? fmt::format("\n{} more sockets there are stale or another user's", refused) : ""));
+                  refused ? fmt::format("\n{} more socket{} stale or another user's", refused,
+                                        refused == 1 ? " there is" : "s there are")
+                          : ""));
 }
 
 std::string engines_text(const std::vector<RunningEngine>& engines) {
