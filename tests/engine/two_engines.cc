@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "tests/engine/account_descriptors.h"
+#include "tests/sparing_spin.h"
 
 namespace railweave::engine_test {
 namespace {
@@ -46,9 +47,8 @@ std::shared_ptr<Engine> start_engine(const Config& config) {
 
 bool eventually(const std::function<bool()>& done, Nanos patience) {
   const TimePoint deadline = now() + patience;
-  for (int spins = 0; !done(); ++spins) {
+  for (SparingSpin spin; !done(); spin()) {
     if (now() > deadline) return false;
-    if (spins % 16 == 15) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   return true;
 }
@@ -105,12 +105,11 @@ Request* post_recv(RecvStream& stream, std::vector<std::byte>& data) {
 
 Result<std::size_t> finish(Stream& stream, Request* request, Nanos patience) {
   const TimePoint deadline = now() + patience;
-  for (int spins = 0;; ++spins) {
+  for (SparingSpin spin;; spin()) {
     Result<Progress> progress = stream.test(request);
     if (!progress.ok()) return progress.status();
     if (progress->done) return progress->bytes;
     if (now() > deadline) return Status(Code::timed_out, Scope::request, "the test's patience ended");
-    if (spins % 16 == 15) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "tests/nccl/failure.h"
-#include "tests/nccl/sparing_spin.h"
+#include "tests/sparing_spin.h"
 
 namespace railweave::nccl_test {
 

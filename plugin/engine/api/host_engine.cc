@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cassert>
 
+#include "base/address_text.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -198,7 +199,7 @@ Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle&
   RW_TRY(check_device(device));
   RW_ASSIGN_OR_RETURN(HandleContent peer, decode_handle(handle));
   if (traffic_class < 0) traffic_class = std::max(config_.traffic_class, 0);
-  std::string name = wire::to_string(peer.addresses.front().address);
+  std::string name = to_string(peer.addresses.front().address);
   auto pending = std::make_shared<PendingStream>(std::move(peer), traffic_class, rail_mask(device), priority,
                                                  now() + config_.connect_timeout);
   directory_.open(pending);

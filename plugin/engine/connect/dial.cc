@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/abstract_socket.h"
+#include "base/address_text.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/local_socket.h"
@@ -207,9 +208,9 @@ void Dial::next_round() {
                                                          : far)
             .push_back({rail, address});
   if (near.empty() && far.empty() && link_local.empty())
-    return finish(Status(Code::remote, Scope::session,
-                         "no local rail has an address of the peer's family (" +
-                             wire::to_string(peer_.addresses.front().address) + ")"));
+    return finish(Status(
+        Code::remote, Scope::session,
+        "no local rail has an address of the peer's family (" + to_string(peer_.addresses.front().address) + ")"));
   const bool is_only_way = near.empty() && far.empty();
   if (!near.empty() && rounds_ == 1) far.clear();
   if (is_only_way || rounds_ > 1) near.insert(near.end(), link_local.begin(), link_local.end());

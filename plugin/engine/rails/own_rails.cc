@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/address_text.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/without_memory.h"
@@ -128,7 +129,7 @@ std::vector<RailStats> OwnRails::stats() const {
   std::vector<RailStats> rails;
   for (const PeerRail& rail : announced()) {
     rails.push_back({rail.name, {}, link_watch_.is_up(int(rails.size()))});
-    for (const PeerAddress& at : rail.addresses) rails.back().addresses.push_back(wire::to_string(at.address));
+    for (const PeerAddress& at : rail.addresses) rails.back().addresses.push_back(to_string(at.address));
   }
   return rails;
 }

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/address_text.h"
+
 namespace railweave::wire {
 namespace {
 
@@ -110,7 +112,7 @@ Result<SocketAddress> parse_socket_address(std::string_view text) {
 
 std::string to_string(const SocketAddress& address) {
   if (address.size == 0) return "none";
-  const std::string host = to_string(address.address());
+  const std::string host = railweave::to_string(address.address());
   if (address.family() == AF_INET6) return fmt::format("[{}]:{}", host, address.port());
   return fmt::format("{}:{}", host, address.port());
 }

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/address_text.h"
 #include "railweave/device.h"
 #include "railweave/status.h"
 
@@ -34,7 +33,6 @@ Result<SocketAddress> parse_socket_address(std::string_view text);
 
 // Formats an address as parse_socket_address() reads it; "none" for an address of size 0.
 std::string to_string(const SocketAddress& address);
-using railweave::to_string;  // of an Address: neither port nor brackets
 
 // Return the addresses of a socket's two ends; size 0 if the kernel has no address, for example after a reset.
 SocketAddress local_address(int fd);

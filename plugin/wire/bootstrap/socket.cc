@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include "base/address_text.h"
 #include "base/error.h"
 #include "base/process_limits.h"
 
@@ -208,8 +209,8 @@ Result<OwnedFd> dial(const DialSpec& spec) {
   if (rc != 0 && errno != EINPROGRESS && errno != EALREADY) {
     const int err = errno;
     return Status(Code::remote, Scope::lane,
-                  fmt::format("connect from {} ({}) to {}: {} (errno {})", to_string(spec.source), spec.interface,
-                              to_string(spec.remote), errno_text(err), err),
+                  fmt::format("connect from {} ({}) to {}: {} (errno {})", railweave::to_string(spec.source),
+                              spec.interface, to_string(spec.remote), errno_text(err), err),
                   err);
   }
   return fd;
@@ -243,7 +244,8 @@ Result<Listening> listen_at(const Address& address, PortRange ports, const Socke
     return Listening{std::move(fd), chosen};
   }
   return Status(Code::exhausted, Scope::engine,
-                fmt::format("no free port among {}-{} on {}", ports.first, ports.last, to_string(address)), EADDRINUSE);
+                fmt::format("no free port among {}-{} on {}", ports.first, ports.last, railweave::to_string(address)),
+                EADDRINUSE);
 }
 
 Result<Accepted> accept_from(int listener) {

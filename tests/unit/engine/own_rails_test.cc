@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/address_text.h"
 #include "discovery/host_view.h"
 #include "discovery/rails.h"
 #include "tests/unit/engine/on_reactor.h"
@@ -152,7 +153,7 @@ class Host {
   }
   static std::string told(const OwnRails& rails, int rail) {
     std::string text;
-    for (const PeerAddress& a : rails.with_ports()[std::size_t(rail)].addresses) text += wire::to_string(a.address);
+    for (const PeerAddress& a : rails.with_ports()[std::size_t(rail)].addresses) text += to_string(a.address);
     return text;
   }
   static PeerRail news(const OwnRails& rails, int rail) {
@@ -217,7 +218,7 @@ TEST_F(OwnRailsTest, another_address_is_announced_and_the_other_rail_stays) {
       EXPECT_EQ(Host::told(rails, 1), "10.0.1.9");
       EXPECT_EQ(Host::news(rails, 1), rails.with_ports()[1]);
       EXPECT_EQ(rails.news_of(1).edition, 1u);
-      EXPECT_EQ(wire::to_string(rails.at(1).addresses.at(0)), "10.0.1.9");
+      EXPECT_EQ(to_string(rails.at(1).addresses.at(0)), "10.0.1.9");
       EXPECT_FALSE(rails.has_news(0));
       EXPECT_EQ(rails.now().size(), 2u);
     });

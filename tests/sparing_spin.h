@@ -1,10 +1,10 @@
-// The pause between two polls of a loop that spins like NCCL's proxy, but leaves the core to other tests and to builds.
+// The pause between two polls of a loop that spins like NCCL's proxy, and leaves the core to other tests and to builds.
 #pragma once
 
 #include <chrono>
 #include <thread>
 
-namespace railweave::nccl_test {
+namespace railweave {
 
 // Call between two polls. Yields, and sleeps for 20 us every sixteenth time. Threads: one.
 class SparingSpin {
@@ -18,4 +18,4 @@ class SparingSpin {
   unsigned spins_ = 0;
 };
 
-}  // namespace railweave::nccl_test
+}  // namespace railweave
