@@ -33,6 +33,10 @@ struct Config {
   // NCCL_NET_OPTIONAL_RECV_COMPLETION; true: NCCL marks the receives that it reads while they land
   bool optional_completion = true;
   std::vector<std::string> rails;  // RAILWEAVE_RAILS: exact interface names, in order; overrides `interfaces`
+  // RAILWEAVE_WIRES: wires between hosts, the preferred one first; never empty
+  std::vector<std::string> wires = {"tcp"};
+  std::string
+      ofi_library;  // RAILWEAVE_OFI_LIBRARY: path of libfabric; empty: libfabric.so.1, where the loader finds it
   DeviceModel devices = DeviceModel::aggregate;  // RAILWEAVE_DEVICES: aggregate | rails
   PortRange ports;                               // RAILWEAVE_PORTS: a-b
   int lanes_per_rail = 0;                    // RAILWEAVE_LANES_PER_RAIL: 0 = one per 25 Gb/s of the slower rail; 1..16

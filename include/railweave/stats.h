@@ -10,6 +10,7 @@
 namespace railweave {
 
 struct LaneStats {
+  std::string wire;                                    // "tcp", "shm", "verbs", "ofi"
   std::string rail;                                    // local interface
   std::string local_address, remote_address;           // "address:port", "[address]:port" for IPv6
   std::uint64_t bytes_sent = 0, bytes_received = 0;    // payload
@@ -27,8 +28,8 @@ struct LaneStats {
   // lanes, over all processes of this user, whose peers have more to send to this rail; these lanes share the rail
   std::uint64_t rail_senders = 0;
   Nanos without_credit{0};  // time in which data waited because the peer's window was used up
-  // true: the lane was given up; its counters stay. Older closed lanes are merged into one entry per rail, with the
-  // sums of the counters and the addresses of the last lane
+  // true: the lane was given up; its counters stay. Older closed lanes are merged into one entry per rail and wire,
+  // with the sums of the counters and the addresses of the last lane
   bool closed = false;
 };
 

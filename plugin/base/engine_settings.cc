@@ -16,21 +16,38 @@ namespace {
 constexpr std::size_t kInterfaceNameBytesMax = 15;   // IFNAMSIZ less its zero
 constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its zero
 constexpr std::size_t kPathBytesMax = 4095;          // PATH_MAX less its zero
-constexpr std::size_t kStatsDirBytesMax = 75;        // sun_path holds 107, a slash and the socket's name up to 32
+// The wires between hosts of plugin/engine/rails/wires.cc.
+constexpr std::array<std::string_view, 3> kWireNames{"tcp", "verbs", "ofi"};
+constexpr std::size_t kStatsDirBytesMax = 75;  // sun_path holds 107, a slash and the socket's name up to 32
 
-bool parse_rails(std::string_view text, Config& config) {
-  config.rails.clear();
-  if (text.empty()) return true;
+// Adds the names of a comma-separated list to `names`. False: a name does not fit, or comes twice.
+template <class Fits>
+bool parse_names(std::string_view text, std::vector<std::string>& names, const Fits& fits) {
   for (std::size_t from = 0; from <= text.size();) {
     const std::size_t comma = std::min(text.find(',', from), text.size());
     const std::string_view name = text.substr(from, comma - from);
-    const bool fits = !name.empty() && name.size() <= kInterfaceNameBytesMax;
-    if (!fits || !std::ranges::all_of(name, is_graphic_ascii) || name.find('/') != name.npos) return false;
-    if (std::ranges::find(config.rails, name) != config.rails.end()) return false;
-    config.rails.emplace_back(name);
+    if (!fits(name) || std::ranges::find(names, name) != names.end()) return false;
+    names.emplace_back(name);
     from = comma + 1;
   }
   return true;
+}
+
+bool is_interface_name(std::string_view name) {
+  return !name.empty() && name.size() <= kInterfaceNameBytesMax && std::ranges::all_of(name, is_graphic_ascii) &&
+         name.find('/') == name.npos;
+}
+
+bool parse_rails(std::string_view text, Config& config) {
+  config.rails.clear();
+  return text.empty() || parse_names(text, config.rails, is_interface_name);
+}
+
+bool is_wire_name(std::string_view name) { return std::ranges::find(kWireNames, name) != kWireNames.end(); }
+
+bool parse_wires(std::string_view text, Config& config) {
+  config.wires.clear();
+  return parse_names(text, config.wires, is_wire_name);
 }
 
 bool parse_family(std::string_view text, Config& config) {
@@ -86,9 +103,18 @@ bool parse_stats_dir(std::string_view text, Config& config) {
   return text.empty() || (text.front() == '/' && text.size() <= kStatsDirBytesMax && text.find('\0') == text.npos);
 }
 
+bool is_absolute_path(std::string_view text) {
+  return text.front() == '/' && text.size() <= kPathBytesMax && text.find('\0') == text.npos;
+}
+
 bool parse_key_file(std::string_view text, Config& config) {
   config.key_file = text;
-  return text.empty() || (text.front() == '/' && text.size() <= kPathBytesMax && text.find('\0') == text.npos);
+  return text.empty() || is_absolute_path(text);
+}
+
+bool parse_ofi_library(std::string_view text, Config& config) {
+  config.ofi_library = text;
+  return text.empty() || is_absolute_path(text);
 }
 
 constexpr const char* kSwitchForm = "1 or on, 0 or off";
@@ -145,6 +171,20 @@ constexpr Setting kSettings[] = {
      .form = "a comma-separated list of distinct interface names, each of 1 to 15 characters",
      .parse_text = parse_rails,
      .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.rails, ",")); }},
+    {.name = "RAILWEAVE_WIRES",
+     .help = "The wires between hosts, the preferred one first. A pair of rails uses the first wire of the dialling "
+             "end's list that both ends have there. `tcp` works everywhere. `verbs` needs RDMA NICs (RoCE v2) and "
+             "libibverbs, `ofi` needs libfabric. Without `tcp` in the list, rails without the other wires carry "
+             "nothing. `railweave-info` says which rail has which wire, and why not.",
+     .form = "a comma-separated list of distinct names out of tcp, verbs and ofi",
+     .parse_text = parse_wires,
+     .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.wires, ",")); }},
+    {.name = "RAILWEAVE_OFI_LIBRARY",
+     .default_meaning = "libfabric.so.1, where the dynamic linker finds it",
+     .help = "The library that the wire `ofi` loads: libfabric 1.17 or later.",
+     .form = "an absolute path of at most 4095 bytes, or nothing",
+     .parse_text = parse_ofi_library,
+     .text_of = [](const Config& c) { return c.ofi_library; }},
     {.name = "RAILWEAVE_DEVICES",
      .help = "What NCCL sees. `aggregate`: one device whose speed is the sum of all rails, so every connection "
              "is striped over all of them. `rails`: one device per rail.",

@@ -4,6 +4,7 @@ namespace railweave::wire {
 
 LaneStats LaneMetrics::stats() const {
   LaneStats s;
+  s.wire = wire;
   s.rail = rail;
   s.local_address = local_address;
   s.remote_address = remote_address;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/cache_line.h"
@@ -19,9 +20,10 @@ struct LaneCounters {
 };
 
 struct alignas(kCacheLineBytes) LaneMetrics {
-  LaneMetrics(std::string its_rail, std::string local, std::string remote)
-      : rail(std::move(its_rail)), local_address(std::move(local)), remote_address(std::move(remote)) {}
+  LaneMetrics(std::string_view its_wire, std::string its_rail, std::string local, std::string remote)
+      : wire(its_wire), rail(std::move(its_rail)), local_address(std::move(local)), remote_address(std::move(remote)) {}
 
+  const std::string wire;                           // Wire::name()
   const std::string rail;                           // name of the local interface
   const std::string local_address, remote_address;  // "address:port"; "pid N" for shm
   LaneCounters sent, received;

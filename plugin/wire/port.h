@@ -75,10 +75,14 @@ class Wire {
 
   virtual std::string_view name() const = 0;  // sent to peers, at most 15 characters
   virtual Reach reach() const = 0;
-  // True: this machine has what the wire needs. A wire that needs a library looks for the library here.
-  virtual bool is_available() const = 0;
-  // `rail`: a rail of this host, copied as far as the port needs it; null for a wire within the host.
-  // Errors: exhausted, system.
+  // True: a Hello need not name the wire, so every release understands a lane by it. One wire of each reach is plain.
+  virtual bool is_plain() const { return false; }
+  // True: lanes encrypt what they carry if the bootstrap has a TLS stream.
+  virtual bool can_encrypt() const { return false; }
+  // `rail`: a rail of this host, copied as far as the port needs it; null for a wire within the host. A wire that needs
+  // a library or a device looks for them here.
+  // Errors: invalid_config (this host lacks what the wire needs; the message says what, and how to get it), exhausted,
+  // system.
   virtual Result<std::unique_ptr<Port>> open(const Rail* rail, const Config& config) const = 0;
 
  protected:

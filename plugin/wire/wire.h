@@ -134,6 +134,9 @@ class Lane {
   // A descriptor to poll (an epoll descriptor, for example), the same for the lane's lifetime. -1: none; poll the lane
   // by time.
   virtual int descriptor() const = 0;
+  // The connection of the handshake, where this stays open beside the lane; -1: there is none beside descriptor(). A
+  // forked child must close it: else the peer would not see this process end.
+  virtual int bootstrap_descriptor() const { return -1; }
   // Call before waiting on descriptor(), level-triggered. Returns the poll events to wait for: POLLIN for input and the
   // peer's end and, if `writing`, the event for room to write what write() left. 0: don't wait, there is something to
   // read or write now. The answer holds until the descriptor was ready, or read() or write() moved bytes.

@@ -15,16 +15,13 @@ std::vector<LaneFactory>& registry() {
   return factories;
 }
 
-std::unique_ptr<Lane> born(PendingLane& pending, Bootstrap bootstrap, const std::function<void()>& pass_time) {
-  pending.start(std::move(bootstrap));
-  for (int looks = 0; looks < 1000; ++looks) {
-    Result<std::unique_ptr<Lane>> lane = pending.poll();
-    EXPECT_TRUE(lane.ok()) << lane.status().message();
-    if (!lane.ok() || *lane) return lane.ok() ? std::move(*lane) : nullptr;
-    pass_time();
-  }
-  ADD_FAILURE() << "a lane that is never born";
-  return nullptr;
+// Polls once. True: there is a lane, or a failure.
+bool is_established(PendingLane& pending, std::unique_ptr<Lane>& lane) {
+  if (lane) return true;
+  Result<std::unique_ptr<Lane>> polled = pending.poll();
+  EXPECT_TRUE(polled.ok()) << polled.status().message();
+  if (polled.ok()) lane = std::move(*polled);
+  return lane || !polled.ok();
 }
 
 Offer offered(PendingLane& pending) {
@@ -54,8 +51,14 @@ LanePair connect_by(Port& port, Bootstrap dialled, Bootstrap accepted, std::func
   EXPECT_TRUE(heard.ok()) << heard.message();
   const Status answered = (*dialler)->complete(offered(**acceptor));
   EXPECT_TRUE(answered.ok()) << answered.message();
-  pair.near = born(**dialler, std::move(dialled), pass_time);
-  pair.far = born(**acceptor, std::move(accepted), pass_time);
+  (*dialler)->start(std::move(dialled));
+  (*acceptor)->start(std::move(accepted));
+  for (int polls = 0; polls < 1000; ++polls) {
+    const bool near = is_established(**dialler, pair.near), far = is_established(**acceptor, pair.far);
+    if (near && far) break;
+    pass_time();
+  }
+  EXPECT_TRUE(pair.near && pair.far) << "a lane that is never established";
   pair.pass_time = std::move(pass_time);
   return pair;
 }

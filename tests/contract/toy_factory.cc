@@ -157,7 +157,7 @@ class ToyLane final : public Lane {
   }
 
   OwnedFd socket_;
-  const std::shared_ptr<LaneMetrics> metrics_ = std::make_shared<LaneMetrics>("toy", "near", "near");
+  const std::shared_ptr<LaneMetrics> metrics_ = std::make_shared<LaneMetrics>("toy", "toy", "near", "near");
   Status failure_;
   LaneEnd why_ended_ = LaneEnd::closed;
   int asked_for_end_ = 0;
@@ -204,7 +204,6 @@ class ToyWire final : public Wire {
  public:
   std::string_view name() const override { return "toy"; }
   Reach reach() const override { return Reach::within_host; }
-  bool is_available() const override { return true; }
   Result<std::unique_ptr<Port>> open(const Rail*, const Config&) const override {
     return std::unique_ptr<Port>(std::make_unique<ToyPort>());
   }

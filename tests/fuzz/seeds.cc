@@ -1,4 +1,5 @@
-// Writes the seeds of the corpus that are made by encoding: frames, hellos, challenges, handles, and acts on a session.
+// Writes the seeds of the corpus that are made by encoding: frames, hellos, challenges, handles, blocks, and acts on a
+// session.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "engine/connect/handle.h"
 #include "engine/connect/hello.h"
 #include "protocol/frame.h"
+#include "wire/message/offer.h"
 
 using namespace railweave;
 namespace fs = std::filesystem;
@@ -171,12 +173,27 @@ void sessions(const fs::path& folder) {
   write(folder, "abort", incoming + receive + acts({28, 6, 0, 0, 0, 0, 0, 0, 3, 0x80}) + all_out);
 }
 
+// blocks.cc reads these: an offer; or blocks, each as flags, length and bytes, with a budget after each.
+void blocks(const fs::path& folder) {
+  using namespace wire::message;
+  for (const std::size_t address : {0, 1, 26, 128}) {
+    const std::string offer = text(encode(ChannelOffer{{16 * KiB, 64}, std::vector<std::byte>(address)}));
+    write(folder, "offer-" + std::to_string(address), '\1' + std::string(1, char(offer.size() & 63)) + offer);
+  }
+  const std::string frame = std::string("\20\0", 2) + std::string(62, '\0') + std::string(16, 'p');
+  std::string many(1, '\0');
+  for (int i = 0; i < 20; ++i) many += std::string("\0\77", 2) + frame.substr(0, 63) + '\377';
+  write(folder, "frames", many);
+  write(folder, "last", std::string("\0\20\0\377", 4) + many);
+  write(folder, "credit", std::string("\0\2\1\0\0\0\0\0\0\0\0", 11) + many);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2 || std::string_view(argv[1]) == "--help") {
     std::printf(
-        "usage: corpus_seeds FOLDER\nWrites FOLDER/{frame,hello,challenge,handle,session}/*, the seeds of "
+        "usage: corpus_seeds FOLDER\nWrites FOLDER/{frame,hello,challenge,handle,session,blocks}/*, the seeds of "
         "tests/fuzz.\n");
     return argc == 2 ? 0 : 2;
   }
@@ -185,5 +202,6 @@ int main(int argc, char** argv) {
   hellos(folder / "hello");
   challenges(folder / "challenge");
   handles(folder / "handle");
+  blocks(folder / "blocks");
   sessions(folder / "session");
 }

@@ -72,7 +72,7 @@ SUITES = [
           on_request=True, waits=True),
     Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"],
           on_request=True, folder="tests/sim", beside="day"),
-    Suite("deep", "asan", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7,
+    Suite("deep", "asan", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=8,
           on_request=True, beside="day"),
     # Suites that run or build completely what `make test` does in part: the other compiler, every version of the net,
     # the lab.

@@ -86,7 +86,7 @@ std::string configuration_text(const Config& config) {
   return text;
 }
 
-Json rail_json(const Rail& rail, const RailCondition& condition) {
+Json rail_json(const Rail& rail, const RailCondition& condition, const RailWires& wires) {
   Json addresses = Json::array();
   for (const Address& address : rail.addresses) addresses.push_back(address_text(address));
   Json json = {{"name", rail.name},
@@ -99,6 +99,7 @@ Json rail_json(const Rail& rail, const RailCondition& condition) {
                {"pci_path", rail.pci_path},
                {"physical_function", rail.physical_function},
                {"loopback", rail.loopback}};
+  json["wires"] = wires_json(wires);
   json.update(condition_json(condition));
   return json;
 }
@@ -113,10 +114,11 @@ Json configuration_json(const Config& config) {
 
 HostReport survey_host(const Config& config) {
   const auto host = discovery::this_host();
-  HostReport report{config, discovery::survey_rails(config, *host), {}, {}, {}, {}};
+  HostReport report{config, discovery::survey_rails(config, *host), {}, {}, {}, {}, {}};
   const std::vector<Rail>& rails = report.survey.found.taken;
   if (!rails.empty()) report.devices = discovery::make_devices(rails, config.devices);
   report.conditions = conditions_of(rails, *host);
+  report.wires = wires_of(rails, config);
   report.tcp_mtu_probing = discovery::tcp_mtu_probing(*host);
   report.status = check(report);
   return report;
@@ -126,7 +128,8 @@ std::string host_text(const HostReport& report) {
   std::string text = "Interfaces\n" + interfaces_text(report.survey.found.considered);
   if (!report.survey.found.taken.empty()) {
     const std::vector<Rail>& rails = report.survey.found.taken;
-    text += "\nRails\n" + rails_text(rails) + "\nDevices\n" + devices_text(report) + "\nKernel settings and routes\n" +
+    text += "\nRails\n" + rails_text(rails) + "\nDevices\n" + devices_text(report) +
+            "\nWires (RAILWEAVE_WIRES chooses)\n" + wires_text(rails, report.wires) + "\nKernel settings and routes\n" +
             conditions_text(rails, report.conditions) + "  tcp_mtu_probing: " + setting_text(report.tcp_mtu_probing) +
             "\n\nVerdicts\n" + verdicts_text(rails, report.conditions);
   }
@@ -139,7 +142,7 @@ Json host_json(const HostReport& report) {
     interfaces.push_back({{"name", one.name}, {"taken", one.taken}, {"reason", one.reason}});
   }
   for (std::size_t i = 0; i < report.survey.found.taken.size(); ++i)
-    rails.push_back(rail_json(report.survey.found.taken[i], report.conditions[i]));
+    rails.push_back(rail_json(report.survey.found.taken[i], report.conditions[i], report.wires[i]));
   for (const Device& device : report.devices) {
     devices.push_back({{"name", device.name},
                        {"rails", device.rails},

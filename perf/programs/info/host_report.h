@@ -8,6 +8,7 @@
 
 #include "discovery/rails.h"
 #include "info/rail_condition.h"
+#include "info/rail_wires.h"
 #include "railweave/config.h"
 #include "railweave/device.h"
 
@@ -18,6 +19,7 @@ struct HostReport {
   discovery::Survey survey;
   std::vector<Device> devices;            // empty if there are no rails
   std::vector<RailCondition> conditions;  // by rail
+  std::vector<RailWires> wires;           // by rail
   std::optional<std::int64_t> tcp_mtu_probing;
   // the survey's; else the reason why no engine starts, or why collectives refuse their own settings
   Status status;

@@ -41,10 +41,10 @@ std::string rails_text(const EngineStats& stats) {
 std::string window_text(std::uint64_t bytes) { return bytes > 0 ? size_text(double(bytes)) : "any"; }
 
 std::string lanes_text(const SessionStats& session) {
-  TextTable table({"RAIL", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE", ">MIN RTT",
-                   ">MAY SEND", ">WAITED", ">LETS COME", ">SENDERS"});
+  TextTable table({"RAIL", "WIRE", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE",
+                   ">MIN RTT", ">MAY SEND", ">WAITED", ">LETS COME", ">SENDERS"});
   for (const LaneStats& lane : session.lanes) {
-    table.add({lane.closed ? lane.rail + " (lost)" : lane.rail, lane.local_address, lane.remote_address,
+    table.add({lane.closed ? lane.rail + " (lost)" : lane.rail, lane.wire, lane.local_address, lane.remote_address,
                size_text(double(lane.bytes_sent)), size_text(double(lane.bytes_received)),
                size_text(double(lane.outstanding_bytes)), std::to_string(lane.retransmits),
                lane.rate.bytes_per_s > 0 ? speed_text(lane.rate.megabits()) : "-",

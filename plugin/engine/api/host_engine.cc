@@ -94,6 +94,7 @@ Status HostEngine::read_key() {
 
 Status HostEngine::start() {
   RW_TRY(read_key());
+  RW_TRY(own_rails_.wires().check());
   RW_TRY(own_rails_.open());
   if (config_.shm.value_or(false))
     if (Status s = unix_listener_.open(local_name(self_.instance)); !s.ok())
@@ -306,8 +307,9 @@ void HostEngine::add_lane(Session& session, NewLane lane) {
   (void)session.guarded([&] {  // a missing lane must not go unnoticed: the peer counts on the lane
     const bool doubtful = lane.doubtful || wire::has_retransmitted(lane.bootstrap.fd.get());
     log_lane(session, lane);
-    lane.begun.pending->start(std::move(lane.bootstrap));
-    session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
+    std::unique_ptr<wire::PendingLane> pending = lane.begun.take_agreed();
+    pending->start(std::move(lane.bootstrap));
+    session.begin_lane(lane.id, lane.rails, std::move(pending), doubtful);
     if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->poll();
   });
 }
@@ -329,8 +331,9 @@ void HostEngine::log_lane(const Session& session, const NewLane& lane) const {
     return;
   }
   const int fd = lane.bootstrap.fd.get();
-  RW_INFO(net, "lane {} to {}: {} {} → {}{}", lane.id, session.peer(), own_rails_.at(lane.rails.local).name,
+  RW_INFO(net, "lane {} to {}: {} {} → {}{}{}", lane.id, session.peer(), own_rails_.at(lane.rails.local).name,
           wire::to_string(wire::local_address(fd)), wire::to_string(wire::remote_address(fd)),
+          lane.begun.is_plain() ? "" : fmt::format(", by {}", lane.begun.agreed_wire()),
           lane.bootstrap.tls ? ", TLS 1.3" : "");
 }
 

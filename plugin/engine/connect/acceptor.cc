@@ -119,7 +119,7 @@ void Acceptor::on_local_hello(Handshake::Outcome outcome) {
                   "expected the first message of a local handshake with this instance");
   if (refused_for_encryption(outcome)) return;
   Result<Wires::Begun> begun =
-      self_.wires->accept(Wires::kWithinHost, outcome.hello.offer, std::move(outcome.attached));
+      self_.wires->accept(Wires::kWithinHost, outcome.hello.from, outcome.hello.offers, std::move(outcome.attached));
   if (!begun.ok()) return refuse(outcome, Hello::Refusal::stranger, begun.status().message());
   accept_local_first(std::move(outcome), std::move(*begun));
 }
@@ -185,7 +185,7 @@ void Acceptor::accept_local_first(Handshake::Outcome caller, Wires::Begun begun)
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, 0);
   answered.rails = rails_.with_ports();
-  answered.offer = begun.offer;
+  answered.offers = begun.offers();
   NewLane lane{.id = hello.lane, .rails = {}, .by_rails = false, .begun = std::move(begun)};
   Status s = take_session_secret(lane, caller);
   if (s.ok()) s = send_hello(caller, answered);
@@ -213,8 +213,8 @@ void Acceptor::accept_first(Handshake::Outcome caller, const Arrival& arrival) {
 }
 
 Status Acceptor::begin_lane(NewLane& lane, const Hello& hello, Hello& welcome) {
-  RW_ASSIGN_OR_RETURN(lane.begun, self_.wires->accept(lane.rails.local, hello.offer));
-  welcome.offer = lane.begun.offer;
+  RW_ASSIGN_OR_RETURN(lane.begun, self_.wires->accept(lane.rails.local, hello.from, hello.offers));
+  welcome.offers = lane.begun.offers();
   return {};
 }
 

@@ -135,7 +135,7 @@ Hello Dial::hello(const Attempt& attempt) const {
   h.traffic_class = std::uint8_t(traffic_class_);
   h.peer = self_.name;
   h.rails = *self_.announced;
-  h.offer = attempt.begun.offer;
+  h.offers = attempt.begun.offers();
   return h;
 }
 
@@ -187,7 +187,7 @@ bool Dial::dial_local() {
 }
 
 Status Dial::begin_lane(Attempt& attempt, int rail) {
-  RW_ASSIGN_OR_RETURN(attempt.begun, self_.wires->dial(rail));
+  RW_ASSIGN_OR_RETURN(attempt.begun, self_.wires->dial(rail, peer_.instance));
   return {};
 }
 
@@ -280,7 +280,7 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
 Status Dial::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
   RW_TRY(take_session_secret(lane, welcome));
   RW_TRY(begin_encryption(lane, self_, wire::TlsEnd::client, welcome));
-  RW_TRY(self_.wires->agree(lane.by_rails ? lane.rails.local : Wires::kWithinHost, lane.begun, welcome.hello.offer));
+  RW_TRY(Wires::agree(lane.begun, welcome.hello.offers));
   return lane.by_rails ? send_confirm(welcome) : Status();
 }
 

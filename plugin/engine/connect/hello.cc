@@ -11,7 +11,7 @@
 namespace railweave::engine {
 namespace {
 
-constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt | kFeatureOffer;
+constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt | kFeatureOffers;
 constexpr std::size_t kRailsMax = protocol::kRailsMax;
 constexpr std::size_t kAddressesMax = 8;
 constexpr std::uint8_t kLinkDown = 1;  // bit of a rail's flags
@@ -134,6 +134,15 @@ Status read_offer(Reader& r, WireOffer& offer) {
   return {};
 }
 
+Status read_offers(Reader& r, std::vector<WireOffer>& offers) {
+  const std::size_t n = r.number<std::uint8_t>();
+  if (n < 1 || n > kWireOffersMax)
+    return bad(std::to_string(n) + " offers of wires, expected 1 to " + std::to_string(kWireOffersMax));
+  offers.resize(n);
+  for (WireOffer& offer : offers) RW_TRY(read_offer(r, offer));
+  return {};
+}
+
 bool may_be_padded(std::uint16_t kind) {
   return kind == std::uint16_t(Hello::Kind::welcome) || kind == std::uint16_t(Hello::Kind::confirm);
 }
@@ -167,8 +176,8 @@ Hello confirm_of(const Hello& welcome) {
   confirm.to = welcome.from;
   confirm.peer.clear();
   confirm.rails.clear();
-  confirm.offer.reset();
-  confirm.features &= ~kFeatureOffer;
+  confirm.offers.clear();
+  confirm.features &= ~kFeatureOffers;
   return confirm;
 }
 
@@ -177,7 +186,7 @@ std::vector<std::byte> encode_hello(const Hello& hello) {
   f.magic = kHelloMagic;
   f.version = hello.version;
   f.kind = std::uint16_t(hello.kind);
-  f.features = hello.features | (hello.offer ? kFeatureOffer : 0);
+  f.features = hello.features | (hello.offers.empty() ? 0 : kFeatureOffers);
   std::memcpy(f.from, hello.from.data(), 16);
   std::memcpy(f.to, hello.to.data(), 16);
   f.session = hello.session;
@@ -192,7 +201,8 @@ std::vector<std::byte> encode_hello(const Hello& hello) {
   const std::size_t rails = std::min(hello.rails.size(), kRailsMax);
   body.number(std::uint8_t(rails));
   for (std::size_t i = 0; i < rails; ++i) write_rail(body, hello.rails[i]);
-  if (hello.offer) write_offer(body, *hello.offer);
+  if (!hello.offers.empty()) body.number(std::uint8_t(hello.offers.size()));
+  for (const WireOffer& offer : hello.offers) write_offer(body, offer);
   f.padding_bytes = hello.padding_bytes;
   f.body_bytes = std::uint32_t(body.bytes.size()) + f.padding_bytes;
   std::vector<std::byte> message(sizeof f + f.body_bytes);
@@ -250,7 +260,7 @@ Result<Hello> decode_hello(std::span<const std::byte> message) {
   h.rails.resize(rails);
   for (PeerRail& rail : h.rails)
     if (Status s = read_rail(body, rail); !s.ok()) return s;
-  if (f.features & kFeatureOffer) RW_TRY(read_offer(body, h.offer.emplace()));
+  if (f.features & kFeatureOffers) RW_TRY(read_offers(body, h.offers));
   if (!body.ok || !body.at_end()) return bad("the body is longer or shorter than its stated length");
   return h;
 }

@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,9 +29,10 @@ inline constexpr std::size_t kHelloPaddingBytesMax = 32 * 1024;  // of a welcome
 inline constexpr std::uint16_t kHelloVersion = 3;
 // Bits 0 and 1 are reserved.
 inline constexpr std::uint64_t kFeatureEncrypt = 4;  // the sender's TCP lanes are TLS
-inline constexpr std::uint64_t kFeatureOffer = 8;    // a wire's offer follows the rails
+inline constexpr std::uint64_t kFeatureOffers = 8;   // offers of wires follow the rails
 inline constexpr std::size_t kWireNameMax = 15;
 inline constexpr std::size_t kWireOfferBytesMax = 256;
+inline constexpr std::size_t kWireOffersMax = 4;
 
 // A rail as its owner describes it to peers.
 struct PeerRail {
@@ -43,8 +43,7 @@ struct PeerRail {
   friend bool operator==(const PeerRail&, const PeerRail&) = default;
 };
 
-// In a first or a join: the wire that the dialler wants for the lane (wire/port.h). In a welcome: the same wire, if the
-// acceptor has it.
+// In a first or a join: a wire by which the lane may go (wire/port.h). In a welcome: the wire that the acceptor chose.
 struct WireOffer {
   std::string wire;              // at most kWireNameMax characters
   std::vector<std::byte> bytes;  // data of the wire; at most kWireOfferBytesMax
@@ -66,7 +65,7 @@ struct Hello {
   Kind kind = Kind::first;
   Refusal refusal = Refusal::none;
   std::uint16_t version = kHelloVersion;
-  // kFeature... bits; a bit that the reader does not know is an error. `offer` sets kFeatureOffer
+  // kFeature... bits; a bit that the reader does not know is an error. `offers` set kFeatureOffers
   std::uint64_t features = 0;
   InstanceId from{}, to{};
   std::uint64_t session = 0;  // drawn by the dialler of the first lane
@@ -74,10 +73,11 @@ struct Hello {
   std::uint8_t local_rail = 0;   // index into the dialler's rails
   std::uint8_t remote_rail = 0;  // index into the acceptor's rails
   std::uint8_t traffic_class = 0;
-  std::string peer;                 // "host pid 123", for messages; at most 255 bytes
-  std::vector<PeerRail> rails;      // at most 64
-  std::string reason;               // of a refusal
-  std::optional<WireOffer> offer;   // sets kFeatureOffer; none: the plain wire, whose lane is the connection
+  std::string peer;             // "host pid 123", for messages; at most 255 bytes
+  std::vector<PeerRail> rails;  // at most 64
+  std::string reason;           // of a refusal
+  // at most kWireOffersMax, the preferred wire first; in a welcome one at most. None: the plain wire
+  std::vector<WireOffer> offers;
   std::uint32_t padding_bytes = 0;  // zeroes at the end of a welcome or a confirm; at most kHelloPaddingBytesMax
 };
 

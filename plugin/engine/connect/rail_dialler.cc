@@ -17,7 +17,7 @@ class RailDialler::RailJoin final : public Join {
 
   void dial() {
     Hello hello = dialler_.hello(order_);
-    hello.offer = begun_.offer;
+    hello.offers = begun_.offers();
     handshake_ = Handshake::dial(dialler_.reactor_,
                                  dial_spec(dialler_.self_, dialler_.own(order_), order_.route, dialler_.traffic_class_),
                                  hello, {dialler_.self_.key, dialler_.session_.secret()}, now() + order_.time,
@@ -28,7 +28,7 @@ class RailDialler::RailJoin final : public Join {
     assert(outcome_.fd && !order_.is_peer_probe);
     NewLane lane{.id = order_.lane, .rails = where, .begun = std::move(begun_), .doubtful = doubtful};
     RW_TRY(begin_encryption(lane, dialler_.self_, wire::TlsEnd::client, outcome_));
-    RW_TRY(dialler_.self_.wires->agree(lane.rails.local, lane.begun, outcome_.hello.offer));
+    RW_TRY(Wires::agree(lane.begun, outcome_.hello.offers));
     RW_TRY(send_confirm(outcome_, dialler_.session_.secret()));
     lane.bootstrap.fd = std::move(outcome_.fd);
     dialler_.joined_(dialler_.session_, std::move(lane));
@@ -70,7 +70,7 @@ std::string RailDialler::why_no_route(int rail, const Route& route) {
 Result<std::unique_ptr<Join>> RailDialler::join(const JoinOrder& order, Answered answered) {
   Wires::Begun begun;
   if (!order.is_peer_probe) {
-    RW_ASSIGN_OR_RETURN(begun, self_.wires->dial(order.rails.local));
+    RW_ASSIGN_OR_RETURN(begun, self_.wires->dial(order.rails.local, peer_));
   }
   auto join = std::make_unique<RailJoin>(*this, order, std::move(begun), std::move(answered));
   join->dial();

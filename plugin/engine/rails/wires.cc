@@ -1,11 +1,15 @@
 #include "engine/rails/wires.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "engine/rails/tried_lane.h"
 #include "wire/shm/wire.h"
 #include "wire/tcp/wire.h"
 
@@ -15,33 +19,79 @@ static_assert(kWireOfferBytesMax == wire::kOfferBytesMax);
 
 namespace {
 
-// The table of wires. In each reach the preferred wire is first, and the plain one last.
+using Reach = wire::Wire::Reach;
+
+// The table of wires.
 std::vector<const wire::Wire*> all_wires() { return {&wire::tcp_wire(), &wire::shm_wire()}; }
+
+// Errors: invalid_config if the setting of encryption refuses the wire.
+Status may_be_used(const wire::Wire& wire, const Config& config) {
+  if (!config.encrypt || wire.reach() == Reach::within_host || wire.can_encrypt()) return {};
+  return Status(Code::invalid_config, Scope::engine, "this wire cannot encrypt, and RAILWEAVE_ENCRYPT is on");
+}
+
+// Returns the wires that the configuration names, in its order, and those within the host.
+std::vector<const wire::Wire*> wires_of(const Config& config) {
+  std::vector<const wire::Wire*> wires;
+  for (const std::string& name : config.wires)
+    for (const wire::Wire* wire : all_wires())
+      if (wire->reach() == Reach::between_hosts && wire->name() == name) wires.push_back(wire);
+  for (const wire::Wire* wire : all_wires())
+    if (wire->reach() == Reach::within_host) wires.push_back(wire);
+  return wires;
+}
 
 }  // namespace
 
-Wires::Wires(const Config& config) : Wires(config, all_wires()) {}
+Wires::Wires(const Config& config) : Wires(config, wires_of(config)) {}
 
 Wires::Wires(const Config& config, std::vector<const wire::Wire*> wires)
-    : config_(config), wires_(std::move(wires)), within_host_(open(nullptr)) {}
+    : config_(config),
+      wires_(std::move(wires)),
+      failures_(std::make_shared<WireFailures>()),
+      within_host_(open(nullptr)) {}
+
+Status Wires::check() const {
+  const auto is_between_hosts = [](const wire::Wire* wire) { return wire->reach() == Reach::between_hosts; };
+  const auto is_allowed = [&](const wire::Wire* wire) {
+    return is_between_hosts(wire) && may_be_used(*wire, config_).ok();
+  };
+  if (std::ranges::any_of(wires_, is_allowed)) return {};
+  return Status(
+      Code::invalid_config, Scope::engine,
+      fmt::format("RAILWEAVE_WIRES={} has no wire {}; add tcp", fmt::join(config_.wires, ","),
+                  std::ranges::any_of(wires_, is_between_hosts) ? "that can encrypt, and RAILWEAVE_ENCRYPT is on"
+                                                                : "that this build has"));
+}
+
+std::vector<WireOnRail> Wires::describe(const Rail& rail, const Config& config) {
+  std::vector<WireOnRail> all;
+  for (const wire::Wire* wire : all_wires()) {
+    if (wire->reach() != Reach::between_hosts) continue;
+    Status why_not = may_be_used(*wire, config);
+    if (why_not.ok()) why_not = wire->open(&rail, config).status();
+    all.push_back({std::string(wire->name()), why_not});
+  }
+  return all;
+}
 
 Wires::Ports Wires::open(const Rail* rail) const {
-  const auto reach = rail ? wire::Wire::Reach::between_hosts : wire::Wire::Reach::within_host;
+  const Reach reach = rail ? Reach::between_hosts : Reach::within_host;
   Ports ports;
-  const wire::Wire* plain = nullptr;
   for (const wire::Wire* wire : wires_) {
     if (wire->reach() != reach) continue;
     assert(!wire->name().empty() && wire->name().size() <= kWireNameMax);
-    plain = wire;
-    if (!wire->is_available()) continue;
-    Result<std::unique_ptr<wire::Port>> port = wire->open(rail, config_);
-    if (port.ok())
-      ports.push_back({wire, false, std::move(*port)});
-    else
-      RW_WARN(net, "wire {} is not available on {}: {}", wire->name(), rail ? rail->name : "this host",
-              port.status().message());
+    Status why_not = may_be_used(*wire, config_);
+    if (why_not.ok()) {
+      Result<std::unique_ptr<wire::Port>> port = wire->open(rail, config_);
+      why_not = port.status();
+      if (port.ok()) ports.open.push_back({wire, std::move(*port)});
+    }
+    if (why_not.ok()) continue;
+    RW_WARN(net, "wire {} is not used on {}: {}", wire->name(), rail ? "rail " + rail->name : "this host",
+            why_not.message());
+    ports.closed += fmt::format("; {}: {}", wire->name(), why_not.message());
   }
-  for (OpenPort& open : ports) open.is_plain = open.wire == plain;
   return ports;
 }
 
@@ -57,49 +107,120 @@ Wires::Ports& Wires::ports_of(int rail) {
   return rail == kWithinHost ? within_host_ : by_rail_[std::size_t(rail)];
 }
 
-Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::Offer received) {
+Result<Wires::Candidate> Wires::begin(const OpenPort& open, wire::Port::Role role, int rail,
+                                      const InstanceId& peer) const {
+  Candidate candidate{open.wire};
+  RW_ASSIGN_OR_RETURN(candidate.pending, open.port->begin_lane(role));
+  if (!open.wire->is_plain())
+    candidate.pending =
+        std::make_unique<TriedLane>(std::move(candidate.pending), failures_, rail, peer, open.wire->name());
+  return candidate;
+}
+
+Result<Wires::Begun> Wires::dial(int rail, const InstanceId& peer) {
   Begun begun;
-  RW_ASSIGN_OR_RETURN(begun.pending, open.port->begin_lane(role));
-  if (role == wire::Port::Role::acceptor) RW_TRY(begun.pending->complete(std::move(received)));
-  RW_ASSIGN_OR_RETURN(wire::Offer offer, begun.pending->offer());
-  assert(offer.bytes.size() <= wire::kOfferBytesMax);
-  if (!open.is_plain) begun.offer = WireOffer{std::string(open.wire->name()), std::move(offer.bytes)};
+  const Ports& ports = ports_of(rail);
+  Status why_not(Code::system, Scope::lane, "no wire can be used" + ports.closed);
+  for (const OpenPort& open : ports.open) {
+    if (failures_->is_left_out(now(), rail, peer, open.wire->name())) continue;
+    Result<Candidate> candidate = begin(open, wire::Port::Role::dialler, rail, peer);
+    Result<wire::Offer> offer = candidate.ok() ? candidate->pending->offer() : Result<wire::Offer>(candidate.status());
+    if (!offer.ok()) {
+      why_not = offer.status();
+      continue;
+    }
+    assert(offer->bytes.size() <= wire::kOfferBytesMax);
+    candidate->offer = std::move(offer->bytes);
+    if (offer->descriptor) begun.descriptor = std::move(offer->descriptor);
+    begun.candidates.push_back(std::move(*candidate));
+  }
+  return begun.candidates.empty() ? Result<Begun>(why_not) : Result<Begun>(std::move(begun));
+}
+
+namespace {
+
+// Returns the names of the wires that a dialler offers.
+std::string names_of(const std::vector<WireOffer>& offered) {
+  std::string names;
+  for (const WireOffer& offer : offered) names += (names.empty() ? "" : ",") + offer.wire;
+  return names.empty() ? "no other than the plain one" : names;
+}
+
+}  // namespace
+
+Result<Wires::Begun> Wires::accept(int rail, const InstanceId& peer, const std::vector<WireOffer>& offered,
+                                   OwnedFd descriptor) {
+  const Ports& ports = ports_of(rail);
+  const auto open_port = [&](auto&& is_it) -> const OpenPort* {
+    const auto found = std::ranges::find_if(ports.open, is_it);
+    return found == ports.open.end() ? nullptr : &*found;
+  };
+  Status why_not(Code::remote, Scope::lane,
+                 fmt::format("no wire in common: the dialler offers {}; RAILWEAVE_WIRES={} here{}", names_of(offered),
+                             fmt::join(config_.wires, ","), ports.closed));
+  if (offered.empty()) {
+    const OpenPort* const plain = open_port([](const OpenPort& open) { return open.wire->is_plain(); });
+    return plain ? accept_on(*plain, rail, peer, {{}, std::move(descriptor)}) : Result<Begun>(why_not);
+  }
+  for (const WireOffer& offer : offered) {
+    const OpenPort* const port = open_port([&](const OpenPort& open) { return open.wire->name() == offer.wire; });
+    if (!port || failures_->is_left_out(now(), rail, peer, offer.wire)) continue;
+    Result<Begun> begun = accept_on(*port, rail, peer, {offer.bytes});
+    if (begun.ok() || begun.status().code() == Code::remote) return begun;
+    why_not = begun.status();
+    RW_INFO(net, "wire {}, which a peer offers for a lane, failed here: {}", offer.wire, why_not.message());
+  }
+  return why_not;
+}
+
+Result<Wires::Begun> Wires::accept_on(const OpenPort& open, int rail, const InstanceId& peer,
+                                      wire::Offer received) const {
+  RW_ASSIGN_OR_RETURN(Candidate candidate, begin(open, wire::Port::Role::acceptor, rail, peer));
+  RW_TRY(candidate.pending->complete(std::move(received)));
+  RW_ASSIGN_OR_RETURN(wire::Offer offer, candidate.pending->offer());
+  Begun begun;
+  candidate.offer = std::move(offer.bytes);
   begun.descriptor = std::move(offer.descriptor);
+  begun.candidates.push_back(std::move(candidate));
   return begun;
 }
 
-Result<Wires::Begun> Wires::begin_plain(Ports& ports, wire::Port::Role role, wire::Offer received) {
-  const auto plain = std::ranges::find(ports, true, &OpenPort::is_plain);
-  if (plain == ports.end())
-    return Status(Code::system, Scope::lane, "the plain wire, which every peer has, is not available on this host");
-  return begin(*plain, role, std::move(received));
+Status Wires::agree(Begun& begun, const std::vector<WireOffer>& answered) {
+  const auto chosen = std::ranges::find_if(begun.candidates, [&](const Candidate& candidate) {
+    return answered.empty() ? candidate.wire->is_plain() : candidate.wire->name() == answered.front().wire;
+  });
+  if (chosen == begun.candidates.end() || answered.size() > 1)
+    return Status(Code::remote, Scope::lane,
+                  fmt::format("the peer answers by wire {}, which was not offered",
+                              answered.empty() ? "without a name" : answered.front().wire));
+  Candidate kept = std::move(*chosen);
+  begun.candidates.clear();
+  begun.candidates.push_back(std::move(kept));
+  wire::Offer offer;
+  if (!answered.empty()) offer.bytes = answered.front().bytes;
+  return begun.candidates.front().pending->complete(std::move(offer));
 }
 
-Result<Wires::Begun> Wires::dial(int rail) {
-  Result<Begun> begun = Status(Code::system, Scope::lane, "no wire is available on this host");
-  for (OpenPort& open : ports_of(rail))
-    if (begun = begin(open, wire::Port::Role::dialler, {}); begun.ok()) break;
-  return begun;
+std::vector<WireOffer> Wires::Begun::offers() const {
+  std::vector<WireOffer> all;
+  if (candidates.size() == 1 && is_plain()) return all;
+  for (const Candidate& candidate : candidates) all.push_back({std::string(candidate.wire->name()), candidate.offer});
+  return all;
 }
 
-Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& offered, OwnedFd descriptor) {
-  Ports& ports = ports_of(rail);
-  const auto its = std::ranges::find_if(
-      ports, [&](const OpenPort& open) { return offered && !open.is_plain && open.wire->name() == offered->wire; });
-  if (its == ports.end()) return begin_plain(ports, wire::Port::Role::acceptor, {{}, std::move(descriptor)});
-  Result<Begun> begun = begin(*its, wire::Port::Role::acceptor, {offered->bytes});
-  if (begun.ok() || begun.status().code() == Code::remote) return begun;
-  RW_INFO(net, "wire {}, which a peer offers for a lane, failed: {}; the lane uses the plain wire", its->wire->name(),
-          begun.status().message());
-  return begin_plain(ports, wire::Port::Role::acceptor, {});
+std::unique_ptr<wire::PendingLane> Wires::Begun::take_agreed() {
+  assert(candidates.size() == 1);
+  return std::move(candidates.front().pending);
 }
 
-Status Wires::agree(int rail, Begun& begun, const std::optional<WireOffer>& answered) {
-  assert(begun.pending);
-  if (!begun.offer) return begun.pending->complete({});
-  if (answered && answered->wire == begun.offer->wire) return begun.pending->complete({answered->bytes});
-  RW_ASSIGN_OR_RETURN(begun, begin_plain(ports_of(rail), wire::Port::Role::dialler, {}));
-  return begun.pending->complete({});
+std::string_view Wires::Begun::agreed_wire() const {
+  assert(candidates.size() == 1);
+  return candidates.front().wire->name();
+}
+
+bool Wires::Begun::is_plain() const {
+  assert(candidates.size() == 1);
+  return candidates.front().wire->is_plain();
 }
 
 }  // namespace railweave::engine

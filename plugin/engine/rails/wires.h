@@ -1,16 +1,20 @@
 // The wires of this build, and the ports that an engine opened on them. wires.cc has the table of wires: no other file
 // of the engine names a wire.
 //
+// A lane goes by the first wire of the dialler's list that both ends have for it. The dialler begins a lane on each
+// wire that it can use, and offers all of them in its Hello. The acceptor takes the first that it can use, too. A wire
+// that was agreed on and brought no lane is left out for a while, so the next dial goes by another one.
+//
 // Threads: the reactor's only. Lifetime: outlives the pending lanes made here.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "engine/connect/hello.h"
+#include "engine/rails/wire_failures.h"
 #include "railweave/config.h"
 #include "railweave/device.h"
 #include "railweave/status.h"
@@ -18,51 +22,75 @@
 
 namespace railweave::engine {
 
+// Whether a wire can be used on a rail.
+struct WireOnRail {
+  std::string name;
+  Status why_not;  // ok: it can be used
+};
+
 class Wires {
  public:
-  // `wires`: the wires that may be used, the preferred one of each reach first. The last wire of a reach is plain: its
-  // Hellos name no wire, so every release understands them. Within a host the plain wire is the only one. Tests pass
-  // their own wires. `config` outlives this object.
+  // Uses the wires that Config::wires names, in its order. `config` outlives this object.
   explicit Wires(const Config& config);
+  // The same with wires of the caller's, for tests.
   Wires(const Config& config, std::vector<const wire::Wire*> wires);
 
+  // Errors: invalid_config if no wire between hosts is left (RAILWEAVE_ENCRYPT refuses those that cannot encrypt).
+  Status check() const;
   // Opens the ports of our rail `rail`: the next index, or a known rail that has changed. A wire that cannot be opened
   // is left out, and logged at WARN.
   void know_rail(int rail, const Rail& is);
+  // Tells of each wire between hosts of this build whether it can be used on a rail, for people. Opens ports.
+  static std::vector<WireOnRail> describe(const Rail& rail, const Config& config);
 
-  // A pending lane, and the data that the handshake carries to the peer for this lane.
-  struct Begun {
-    std::unique_ptr<wire::PendingLane> pending;
-    std::optional<WireOffer> offer = {};  // sent in the Hello; none for a plain wire
-    OwnedFd descriptor = OwnedFd();       // sent beside the Hello, within a host
+  // A lane that was begun on some wires, and what the handshake carries to the peer for it.
+  struct Candidate {
+    const wire::Wire* wire = nullptr;
+    std::unique_ptr<wire::PendingLane> pending = {};
+    std::vector<std::byte> offer = {};
   };
-  // Begins the dialler's end of a lane from our rail `rail`, or to a process of this host (kWithinHost). The first wire
-  // that can begin a lane is used. Errors: as Port::begin_lane().
+  struct Begun {
+    std::vector<Candidate> candidates = {};  // in the order of preference; exactly one once both ends agreed
+    OwnedFd descriptor = OwnedFd();          // sent beside the Hello, within a host
+
+    // The offers of the Hello. None if the plain wire is the only candidate.
+    std::vector<WireOffer> offers() const;
+    // REQUIRES: both ends agreed.
+    std::unique_ptr<wire::PendingLane> take_agreed();
+    std::string_view agreed_wire() const;
+    bool is_plain() const;  // both ends agreed on the plain wire
+  };
+  // Begins the dialler's end of a lane to `peer`, from our rail `rail`, or to a process of this host (kWithinHost).
+  // Wires that can begin no lane now are left out. Errors: those of Port::begin_lane() if none can.
   static constexpr int kWithinHost = -1;
-  Result<Begun> dial(int rail);
-  // Begins the acceptor's end, on the wire that the dialler offers. The plain wire is used where the dialler offers
-  // none, or one that cannot be used here now.
-  // Errors: Code::remote where the offer is malformed; as Port::begin_lane().
-  Result<Begun> accept(int rail, const std::optional<WireOffer>& offered, OwnedFd descriptor = OwnedFd());
-  // Completes the dialler's end with the acceptor's answer. Where the acceptor did not take the offered wire, a plain
-  // lane replaces the pending one. Errors: as PendingLane::complete() and Port::begin_lane().
-  Status agree(int rail, Begun& begun, const std::optional<WireOffer>& answered);
+  Result<Begun> dial(int rail, const InstanceId& peer);
+  // Begins the acceptor's end, on the first wire offered that can be used here. Without an offer the dialler has the
+  // plain wire only. Errors: Code::remote (a malformed offer; no wire in common, and the message names those of both
+  // ends), exhausted, system.
+  Result<Begun> accept(int rail, const InstanceId& peer, const std::vector<WireOffer>& offered,
+                       OwnedFd descriptor = OwnedFd());
+  // Completes the dialler's end with the acceptor's answer, and drops the other candidates. Errors: Code::remote if the
+  // answer is by a wire that was not offered; as PendingLane::complete().
+  static Status agree(Begun& begun, const std::vector<WireOffer>& answered);
 
  private:
   struct OpenPort {
     const wire::Wire* wire = nullptr;
-    bool is_plain = false;
     std::unique_ptr<wire::Port> port;
   };
-  using Ports = std::vector<OpenPort>;  // the preferred wire first; only ports that could be opened
+  struct Ports {
+    std::vector<OpenPort> open = {};  // in the order of preference; only ports that could be opened
+    std::string closed = {};          // the others, with the reasons; for errors
+  };
 
   Ports open(const Rail* rail) const;
   Ports& ports_of(int rail);
-  static Result<Begun> begin(OpenPort& open, wire::Port::Role role, wire::Offer received);
-  static Result<Begun> begin_plain(Ports& ports, wire::Port::Role role, wire::Offer received);
+  Result<Candidate> begin(const OpenPort& open, wire::Port::Role role, int rail, const InstanceId& peer) const;
+  Result<Begun> accept_on(const OpenPort& open, int rail, const InstanceId& peer, wire::Offer received) const;
 
   const Config& config_;
   const std::vector<const wire::Wire*> wires_;
+  const std::shared_ptr<WireFailures> failures_;  // pending lanes note their failures here
   Ports within_host_;
   std::vector<Ports> by_rail_;
 };

@@ -37,6 +37,7 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   descriptor_.store(lane_->descriptor(), std::memory_order_relaxed);
   state_.store(State::open, std::memory_order_relaxed);
   guard_descriptor(lane_->descriptor());
+  guard_descriptor(lane_->bootstrap_descriptor());
 }
 
 void LaneDriver::claim() RW_NO_THREAD_SAFETY_ANALYSIS {
@@ -136,6 +137,7 @@ void LaneDriver::close() noexcept {
   if (is_open()) close_metrics();
   state_.store(State::free, std::memory_order_relaxed);
   release_descriptor(descriptor_.exchange(-1));
+  if (lane_) release_descriptor(lane_->bootstrap_descriptor());
   forget_credit();
   lane_.reset();
 }

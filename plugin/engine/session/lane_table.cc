@@ -93,7 +93,8 @@ void LaneTable::close() const {
 }
 
 void LaneTable::remember(const LaneStats& gone) {
-  const auto known = std::ranges::find(gone_, gone.rail, &LaneStats::rail);
+  const auto known = std::ranges::find_if(
+      gone_, [&](const LaneStats& lane) { return lane.rail == gone.rail && lane.wire == gone.wire; });
   if (known == gone_.end()) return gone_.push_back(gone);
   LaneStats sum = gone;  // the addresses are those of the lane that went last
   sum.bytes_sent += known->bytes_sent;

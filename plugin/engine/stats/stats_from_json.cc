@@ -121,7 +121,8 @@ Result<RailStats> read_rail(const Json& json) {
 Result<LaneStats> read_lane(const Json& json) {
   LaneStats lane;
   Fields fields(json);
-  fields("rail", lane.rail)("local_address", lane.local_address)("remote_address", lane.remote_address);
+  fields("wire", lane.wire)("rail", lane.rail)("local_address", lane.local_address)("remote_address",
+                                                                                    lane.remote_address);
   fields("bytes_sent", lane.bytes_sent)("bytes_received", lane.bytes_received);
   fields("frames_sent", lane.frames_sent)("frames_received", lane.frames_received);
   fields("write_calls", lane.write_calls)("read_calls", lane.read_calls);

@@ -78,7 +78,8 @@ class Object {
 
 void write_lane(Buffer& out, const LaneStats& lane) {
   Object object(out);
-  object("rail", lane.rail)("local_address", lane.local_address)("remote_address", lane.remote_address);
+  object("wire", lane.wire)("rail", lane.rail)("local_address", lane.local_address)("remote_address",
+                                                                                    lane.remote_address);
   object("bytes_sent", lane.bytes_sent)("bytes_received", lane.bytes_received);
   object("frames_sent", lane.frames_sent)("frames_received", lane.frames_received);
   object("write_calls", lane.write_calls)("read_calls", lane.read_calls);

@@ -17,7 +17,7 @@ Peer::Peer(OwnedFd socket) : socket_(std::move(socket)) {
   if (::getsockopt(descriptor(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) pid_ = credentials.pid;
   const std::string local = "pid " + std::to_string(::getpid()), remote = "pid " + std::to_string(pid_);
   name_ = "rail shm: " + local + " to " + remote;
-  metrics_ = std::make_shared<LaneMetrics>("shm", local, remote);
+  metrics_ = std::make_shared<LaneMetrics>("shm", "shm", local, remote);
 }
 
 Status Peer::closed(bool inside_frame) const {

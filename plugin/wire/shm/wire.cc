@@ -58,7 +58,7 @@ class ShmWire final : public Wire {
  public:
   std::string_view name() const override { return "shm"; }
   Reach reach() const override { return Reach::within_host; }
-  bool is_available() const override { return true; }
+  bool is_plain() const override { return true; }
   Result<std::unique_ptr<Port>> open(const Rail*, const Config&) const override {
     return std::unique_ptr<Port>(std::make_unique<ShmPort>());
   }

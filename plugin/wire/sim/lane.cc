@@ -22,7 +22,7 @@ constexpr Nanos kLateLeast = 100ms, kSilentLeast = 300ms;  // as in LaneAcks; he
 SimLane::SimLane(std::shared_ptr<SimConnection> connection, int end)
     : connection_(std::move(connection)),
       end_(end),
-      metrics_(std::make_shared<LaneMetrics>(connection_->link(end).spec().name, connection_->name(end),
+      metrics_(std::make_shared<LaneMetrics>("sim", connection_->link(end).spec().name, connection_->name(end),
                                              connection_->name(1 - end))) {
   connection_->end(end).sending.counters = &metrics_->sent;
   connection_->end(end).receiving.counters = &metrics_->received;

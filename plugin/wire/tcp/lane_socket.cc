@@ -14,7 +14,7 @@ namespace railweave::wire {
 
 LaneSocket::LaneSocket(OwnedFd socket, std::string rail_name, std::unique_ptr<TlsStream> stream)
     : fd(std::move(socket)),
-      metrics(std::make_shared<LaneMetrics>(std::move(rail_name), to_string(local_address(fd.get())),
+      metrics(std::make_shared<LaneMetrics>("tcp", std::move(rail_name), to_string(local_address(fd.get())),
                                             to_string(remote_address(fd.get())))),
       rail(metrics->rail),
       local(metrics->local_address),

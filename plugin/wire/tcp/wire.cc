@@ -46,7 +46,8 @@ class TcpWire final : public Wire {
  public:
   std::string_view name() const override { return "tcp"; }
   Reach reach() const override { return Reach::between_hosts; }
-  bool is_available() const override { return true; }
+  bool is_plain() const override { return true; }
+  bool can_encrypt() const override { return true; }
   Result<std::unique_ptr<Port>> open(const Rail* rail, const Config& config) const override {
     assert(rail);
     return std::unique_ptr<Port>(std::make_unique<TcpPort>(*rail, config));

@@ -34,6 +34,7 @@ AssertionResult rejects(const std::string& name, const std::string& value) {
 
 TEST(Config, an_empty_environment_gives_the_defaults) {
   const Config config = parsed({});
+  EXPECT_EQ(config.wires, (std::vector<std::string>{"tcp"}));
   EXPECT_EQ(config.devices, DeviceModel::aggregate);
   EXPECT_EQ(config.eager_limit_bytes, 64 * KiB);
   EXPECT_EQ(config.connect_timeout, std::chrono::seconds(20));
@@ -47,6 +48,8 @@ TEST(Config, every_variable_is_read) {
                                 {"NCCL_SOCKET_FAMILY", "AF_INET6"},
                                 {"NCCL_NET_OPTIONAL_RECV_COMPLETION", "0"},
                                 {"RAILWEAVE_RAILS", "eth1,eth0"},
+                                {"RAILWEAVE_WIRES", "verbs,tcp"},
+                                {"RAILWEAVE_OFI_LIBRARY", "/opt/lib/libfabric.so"},
                                 {"RAILWEAVE_DEVICES", "rails"},
                                 {"RAILWEAVE_PORTS", "20000-20099"},
                                 {"RAILWEAVE_LANES_PER_RAIL", "16"},
@@ -65,6 +68,8 @@ TEST(Config, every_variable_is_read) {
   EXPECT_EQ(config.family, AddressFamily::v6);
   EXPECT_FALSE(config.optional_completion);
   EXPECT_EQ(config.rails, (std::vector<std::string>{"eth1", "eth0"}));
+  EXPECT_EQ(config.wires, (std::vector<std::string>{"verbs", "tcp"}));
+  EXPECT_EQ(config.ofi_library, "/opt/lib/libfabric.so");
   EXPECT_EQ(config.devices, DeviceModel::rails);
   EXPECT_EQ(config.ports.first, 20000);
   EXPECT_EQ(config.ports.last, 20099);
@@ -80,15 +85,26 @@ TEST(Config, every_variable_is_read) {
   EXPECT_EQ(config.key_file, "/etc/railweave.key");
   EXPECT_TRUE(config.encrypt);
   EXPECT_EQ(config.stats_dir, "/run/railweave");
-  EXPECT_EQ(
-      config.overrides(),
-      (std::vector<std::string>{
-          "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "NCCL_NET_OPTIONAL_RECV_COMPLETION=0",
-          "RAILWEAVE_RAILS=eth1,eth0", "RAILWEAVE_DEVICES=rails", "RAILWEAVE_PORTS=20000-20099",
-          "RAILWEAVE_LANES_PER_RAIL=16", "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB",
-          "RAILWEAVE_TCP_CONGESTION=cubic", "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5",
-          "RAILWEAVE_PEER_TIMEOUT=3.5", "RAILWEAVE_STALL_TIMEOUT=0", "RAILWEAVE_SHM=on",
-          "RAILWEAVE_KEY_FILE=/etc/railweave.key", "RAILWEAVE_ENCRYPT=on", "RAILWEAVE_STATS_DIR=/run/railweave"}));
+  EXPECT_EQ(config.overrides(), (std::vector<std::string>{"NCCL_SOCKET_IFNAME=^docker,lo",
+                                                          "NCCL_SOCKET_FAMILY=AF_INET6",
+                                                          "NCCL_NET_OPTIONAL_RECV_COMPLETION=0",
+                                                          "RAILWEAVE_RAILS=eth1,eth0",
+                                                          "RAILWEAVE_WIRES=verbs,tcp",
+                                                          "RAILWEAVE_OFI_LIBRARY=/opt/lib/libfabric.so",
+                                                          "RAILWEAVE_DEVICES=rails",
+                                                          "RAILWEAVE_PORTS=20000-20099",
+                                                          "RAILWEAVE_LANES_PER_RAIL=16",
+                                                          "RAILWEAVE_EAGER_LIMIT=8KiB",
+                                                          "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB",
+                                                          "RAILWEAVE_TCP_CONGESTION=cubic",
+                                                          "RAILWEAVE_TRAFFIC_CLASS=104",
+                                                          "RAILWEAVE_CONNECT_TIMEOUT=2.5",
+                                                          "RAILWEAVE_PEER_TIMEOUT=3.5",
+                                                          "RAILWEAVE_STALL_TIMEOUT=0",
+                                                          "RAILWEAVE_SHM=on",
+                                                          "RAILWEAVE_KEY_FILE=/etc/railweave.key",
+                                                          "RAILWEAVE_ENCRYPT=on",
+                                                          "RAILWEAVE_STATS_DIR=/run/railweave"}));
 }
 
 TEST(Config, an_empty_stats_directory_is_an_override) {
@@ -127,6 +143,9 @@ TEST(Config, ill_formed_values_are_rejected) {
     EXPECT_TRUE(rejects("RAILWEAVE_PORTS", value));
   for (const char* value : {",", "eth0,", ",eth0", "eth0,,eth1", "eth0,eth0", "eth 0", "a/b", "sixteen-letters-"})
     EXPECT_TRUE(rejects("RAILWEAVE_RAILS", value));
+  for (const char* value : {"", "rdma", "shm", "TCP", "tcp,tcp", "tcp,", "verbs, tcp"})
+    EXPECT_TRUE(rejects("RAILWEAVE_WIRES", value));
+  EXPECT_TRUE(rejects("RAILWEAVE_OFI_LIBRARY", "libfabric.so"));
   for (const char* value : {"", "Rails", "one"}) EXPECT_TRUE(rejects("RAILWEAVE_DEVICES", value));
   for (const char* value : {"AF_INET4", "6", "af_inet"}) EXPECT_TRUE(rejects("NCCL_SOCKET_FAMILY", value));
   for (const char* value : {"256", "-2"}) EXPECT_TRUE(rejects("RAILWEAVE_TRAFFIC_CLASS", value));

@@ -433,7 +433,7 @@ TEST_F(AcceptorTest, a_local_session_begins_with_the_hello_without_confirm) {
   std::unique_ptr<Handshake> dialler;
   Hello answer;
   on_reactor(reactor_, [&] {
-    auto begun = rails_.wires().dial(Wires::kWithinHost);
+    auto begun = rails_.wires().dial(Wires::kWithinHost, InstanceId{});
     ASSERT_TRUE(begun.ok());
     acceptor_.on_local_connection(OwnedFd(ends[0]));
     dialler = Handshake::dial_local(reactor_, OwnedFd(ends[1]), std::move(begun->descriptor), first(), {},

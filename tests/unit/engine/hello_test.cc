@@ -219,47 +219,55 @@ TEST(Hello, decode_hello__any_body_is_read_without_harm) {
   }
 }
 
-TEST(Hello, offer__comes_through_and_sets_its_feature_bit) {
+TEST(Hello, offers__come_through_and_set_their_feature_bit) {
   Hello h = hello();
-  h.offer = WireOffer{"verbs", {std::byte{1}, std::byte{2}}};
+  h.offers = {{"verbs", {std::byte{1}, std::byte{2}}}, {"tcp", {}}};
   const auto message = encode_hello(h);
   ASSERT_EQ(hello_bytes(fixed(message)).value(), message.size());
   Result<Hello> d = decode_hello(message);
   ASSERT_TRUE(d.ok()) << d.status().message();
-  EXPECT_EQ(d->offer, h.offer);
-  EXPECT_EQ(d->features, h.features | kFeatureOffer);
+  EXPECT_EQ(d->offers, h.offers);
+  EXPECT_EQ(d->features, h.features | kFeatureOffers);
   EXPECT_EQ(d->rails, h.rails);
 }
 
-TEST(Hello, offer__none_leaves_the_bytes_as_an_older_release_reads_them) {
+TEST(Hello, offers__none_leaves_the_bytes_as_an_older_release_reads_them) {
   Result<Hello> d = decode_hello(encode_hello(hello()));
-  EXPECT_FALSE(d->offer);
-  EXPECT_EQ(d->features & kFeatureOffer, 0u);
+  EXPECT_TRUE(d->offers.empty());
+  EXPECT_EQ(d->features & kFeatureOffers, 0u);
 }
 
-TEST(Hello, offer__the_largest_is_taken_and_a_larger_one_refused) {
+TEST(Hello, offers__the_largest_is_taken_and_a_larger_one_refused) {
   Hello h = hello();
-  h.offer = WireOffer{std::string(kWireNameMax, 'w'), std::vector<std::byte>(kWireOfferBytesMax)};
+  h.offers = {{std::string(kWireNameMax, 'w'), std::vector<std::byte>(kWireOfferBytesMax)}};
   EXPECT_EQ(why_refused(encode_hello(h)), "accepted");
-  h.offer->bytes.resize(kWireOfferBytesMax + 1);
+  h.offers[0].bytes.resize(kWireOfferBytesMax + 1);
   EXPECT_NE(why_refused(encode_hello(h)).find("an offer of 257 bytes"), std::string::npos);
-  h.offer = WireOffer{std::string(kWireNameMax + 1, 'w'), {}};
+  h.offers = {{std::string(kWireNameMax + 1, 'w'), {}}};
   EXPECT_NE(why_refused(encode_hello(h)).find("a wire's name of 16 characters"), std::string::npos);
-  h.offer = WireOffer{"", {}};
+  h.offers = {{"", {}}};
   EXPECT_NE(why_refused(encode_hello(h)).find("a wire's name of 0 characters"), std::string::npos);
 }
 
-TEST(Hello, offer__its_bit_without_its_bytes_is_refused) {
-  EXPECT_NE(why_refused(with<std::uint64_t>(16, kFeatureOffer)), "accepted");
+TEST(Hello, offers__as_many_as_there_may_be_and_one_more) {
+  Hello h = hello();
+  h.offers.assign(kWireOffersMax, {"verbs", {}});
+  EXPECT_EQ(why_refused(encode_hello(h)), "accepted");
+  h.offers.assign(kWireOffersMax + 1, {"verbs", {}});
+  EXPECT_NE(why_refused(encode_hello(h)).find("5 offers of wires, expected 1 to 4"), std::string::npos);
+}
+
+TEST(Hello, offers__their_bit_without_their_bytes_is_refused) {
+  EXPECT_NE(why_refused(with<std::uint64_t>(16, kFeatureOffers)), "accepted");
 }
 
 TEST(Hello, confirm_of__carries_no_offer) {
   Hello welcome = hello();
-  welcome.offer = WireOffer{"verbs", {}};
-  welcome.features |= kFeatureOffer;
+  welcome.offers = {{"verbs", {}}};
+  welcome.features |= kFeatureOffers;
   const Hello confirm = confirm_of(welcome);
-  EXPECT_FALSE(confirm.offer);
-  EXPECT_EQ(confirm.features & kFeatureOffer, 0u);
+  EXPECT_TRUE(confirm.offers.empty());
+  EXPECT_EQ(confirm.features & kFeatureOffers, 0u);
 }
 
 }  // namespace

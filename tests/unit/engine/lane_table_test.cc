@@ -250,9 +250,9 @@ TEST_F(LaneTableTest, every_lane_is_blocked__needs_no_claim) {
 
 // ----------------------------------------------------------------------------------------------------------- counting
 
-std::shared_ptr<wire::LaneMetrics> lane_that_sent(const std::string& rail, const std::string& from,
-                                                  std::uint64_t bytes) {
-  auto metrics = std::make_shared<wire::LaneMetrics>(rail, from, "far");
+std::shared_ptr<wire::LaneMetrics> lane_that_sent(const std::string& rail, const std::string& from, std::uint64_t bytes,
+                                                  const char* wire = "tcp") {
+  auto metrics = std::make_shared<wire::LaneMetrics>(wire, rail, from, "far");
   metrics->sent.payload_bytes.add(bytes);
   metrics->received.payload_bytes.add(2 * bytes);
   return metrics;
@@ -276,6 +276,19 @@ TEST_F(LaneTableTest, stats__lanes_by_place_then_sums_of_former_ones_by_rail) {
   expect(1, "eth0", "d", 1000);
   expect(2, "eth0", "a", 1);
   expect(3, "eth1", "c", 110);
+}
+
+TEST_F(LaneTableTest, stats__sums_of_former_lanes_are_by_wire_too) {
+  table_.count_by(0, lane_that_sent("eth0", "a", 1, "verbs"));
+  table_.count_by(0, lane_that_sent("eth0", "b", 10));  // replaces the verbs lane
+  table_.count_by(0, lane_that_sent("eth0", "c", 100, "verbs"));
+  const std::vector<LaneStats> stats = table_.stats();
+  ASSERT_EQ(stats.size(), 3u);
+  EXPECT_EQ(stats[0].bytes_sent, 100u);
+  EXPECT_EQ(stats[1].wire, "verbs");
+  EXPECT_EQ(stats[1].bytes_sent, 1u);
+  EXPECT_EQ(stats[2].wire, "tcp");
+  EXPECT_EQ(stats[2].bytes_sent, 10u);
 }
 
 TEST_F(LaneTableTest, stats__what_a_lane_counts_later_is_read_anew) {

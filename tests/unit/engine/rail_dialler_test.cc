@@ -173,7 +173,7 @@ TEST_F(RailDiallerTest, take__confirms_the_lane_and_hands_it_over) {
   EXPECT_EQ(joined_[0].rails, (RailPair{0, 4}));
   EXPECT_TRUE(joined_[0].doubtful);
   EXPECT_TRUE(joined_[0].bootstrap.fd);
-  EXPECT_TRUE(joined_[0].begun.pending);
+  EXPECT_TRUE(joined_[0].begun.take_agreed());
 }
 
 TEST_F(RailDiallerTest, a_destroyed_join_closes_its_connection_without_an_answer) {

@@ -49,7 +49,8 @@ class QuietLane final : public wire::Lane {
  private:
   Line& line_;
   OwnedFd fd_;
-  const std::shared_ptr<wire::LaneMetrics> metrics_ = std::make_shared<wire::LaneMetrics>("quiet", "near", "far");
+  const std::shared_ptr<wire::LaneMetrics> metrics_ =
+      std::make_shared<wire::LaneMetrics>("paper", "quiet", "near", "far");
 };
 
 class SessionWatchTest : public testing::Test, public SessionOwner {

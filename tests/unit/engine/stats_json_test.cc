@@ -8,6 +8,7 @@ namespace {
 
 EngineStats example() {
   LaneStats lane;
+  lane.wire = "verbs";
   lane.rail = "eth0";
   lane.local_address = "10.0.0.1:40000";
   lane.remote_address = "[fd00::2]:41000";
@@ -71,6 +72,7 @@ TEST(StatsJson, comes_back_as_it_went) {
   EXPECT_EQ(Nanos(20), session.lanes[0].without_credit);
   EXPECT_DOUBLE_EQ(1.25e9, session.lanes[0].rate.bytes_per_s);
   EXPECT_EQ("[fd00::2]:41000", session.lanes[0].remote_address);
+  EXPECT_EQ("verbs", session.lanes[0].wire);
 }
 
 TEST(StatsJson, odd_bytes_in_names_do_not_break_it) {

@@ -17,34 +17,40 @@ constexpr int kRail = 0;
 // A fake pending lane: records the offer of the other end. No lane comes of it.
 class PaperPending final : public PendingLane {
  public:
-  explicit PaperPending(std::string& heard) : heard_(heard) {}
+  PaperPending(std::string& heard, bool is_torn) : heard_(heard), is_torn_(is_torn) {}
   Result<Offer> offer() override { return Offer{{std::byte{9}}}; }
   Status complete(Offer offer) override {
     heard_ += offer.bytes.empty() ? "nothing" : offer.bytes.front() == std::byte{9} ? "nine" : "nonsense";
     return heard_ == "nonsense" ? Status(Code::remote, Scope::lane, "no offer of paper") : Status();
   }
   void start(wire::Bootstrap) override {}
-  Result<std::unique_ptr<wire::Lane>> poll() override { return std::unique_ptr<wire::Lane>(); }
+  Result<std::unique_ptr<wire::Lane>> poll() override {
+    if (is_torn_) return Status(Code::remote, Scope::lane, "torn");
+    return std::unique_ptr<wire::Lane>();
+  }
 
  private:
   std::string& heard_;
+  const bool is_torn_;
 };
 
 // A fake wire: records which lanes began, and the offers that its pending lanes received.
 class PaperWire final : public wire::Wire {
  public:
-  explicit PaperWire(std::string_view name, bool is_available = true) : name_(name), is_available_(is_available) {}
+  explicit PaperWire(std::string_view name) : name_(name) {}
   std::string_view name() const override { return name_; }
   Reach reach() const override { return Reach::between_hosts; }
-  bool is_available() const override { return is_available_; }
+  bool is_plain() const override { return name_ == "plain"; }
+  bool can_encrypt() const override { return is_plain(); }
   Result<std::unique_ptr<Port>> open(const Rail*, const Config&) const override {
+    if (name_ == "absent") return Status(Code::invalid_config, Scope::engine, "no paper");
     class PaperPort final : public Port {
      public:
       explicit PaperPort(const PaperWire& wire) : wire_(wire) {}
       Result<std::unique_ptr<PendingLane>> begin_lane(Role role) override {
         if (wire_.is_short) return Status(Code::exhausted, Scope::lane, "no more of these");
         wire_.begun += role == Role::dialler ? "dialled " : "accepted ";
-        return std::unique_ptr<PendingLane>(std::make_unique<PaperPending>(wire_.heard));
+        return std::unique_ptr<PendingLane>(std::make_unique<PaperPending>(wire_.heard, wire_.is_torn));
       }
 
      private:
@@ -53,12 +59,23 @@ class PaperWire final : public wire::Wire {
     return std::unique_ptr<Port>(std::make_unique<PaperPort>(*this));
   }
   mutable std::string begun, heard;
-  bool is_short = false;
+  bool is_short = false;  // no lane can begin
+  bool is_torn = false;   // lanes begin, and fail
 
  private:
   const std::string_view name_;
-  const bool is_available_;
 };
+
+constexpr InstanceId kPeer{7}, kOther{8};
+const std::vector<std::byte> kNine{std::byte{9}};
+using Offers = std::vector<WireOffer>;
+
+// What both ends do after they agreed. `fails`: no lane comes of it.
+void establish(Wires::Begun& begun, bool fails) {
+  const std::unique_ptr<PendingLane> pending = begun.take_agreed();
+  pending->start({});
+  EXPECT_EQ(pending->poll().ok(), !fails);
+}
 
 struct WireChoice : ::testing::Test {
   Wires made_of(std::vector<const wire::Wire*> list) {
@@ -73,112 +90,181 @@ struct WireChoice : ::testing::Test {
     return wires;
   }
   Config config;
-  PaperWire fast{"fast"}, plain{"plain"}, absent{"absent", false};
+  PaperWire fast{"fast"}, plain{"plain"}, absent{"absent"};
 };
 
-TEST_F(WireChoice, a_plain_wire_offers_nothing_in_the_hello) {
+TEST_F(WireChoice, a_plain_wire_alone_offers_nothing_in_the_hello) {
   Wires wires = made_of({&absent, &plain});
-  auto begun = wires.dial(kRail);
+  auto begun = wires.dial(kRail, kPeer);
   ASSERT_TRUE(begun.ok());
-  EXPECT_FALSE(begun->offer);
+  EXPECT_EQ(begun->offers(), Offers{});
   EXPECT_EQ(plain.begun, "dialled ");
   EXPECT_EQ(absent.begun, "");
 }
 
-TEST_F(WireChoice, the_first_wire_that_is_there_is_offered) {
+TEST_F(WireChoice, all_wires_that_are_there_are_offered_in_order) {
   Wires wires = made_of({&absent, &fast, &plain});
-  auto begun = wires.dial(kRail);
+  auto begun = wires.dial(kRail, kPeer);
   ASSERT_TRUE(begun.ok());
-  EXPECT_EQ(begun->offer, (WireOffer{"fast", {std::byte{9}}}));
+  EXPECT_EQ(begun->offers(), (Offers{{"fast", kNine}, {"plain", kNine}}));
 }
 
 TEST_F(WireChoice, an_offer_that_is_taken_up_reaches_both_ends) {
   Wires near = made_of({&fast, &plain}), far = made_of({&fast, &plain});
-  auto dialled = near.dial(kRail);
-  auto accepted = far.accept(kRail, dialled->offer);
+  auto dialled = near.dial(kRail, kPeer);
+  auto accepted = far.accept(kRail, kPeer, dialled->offers());
   ASSERT_TRUE(accepted.ok());
-  EXPECT_EQ(accepted->offer, dialled->offer);
-  EXPECT_TRUE(near.agree(kRail, *dialled, accepted->offer).ok());
+  EXPECT_EQ(accepted->offers(), (Offers{{"fast", kNine}}));
+  EXPECT_TRUE(Wires::agree(*dialled, accepted->offers()).ok());
+  EXPECT_EQ(dialled->agreed_wire(), "fast");
+  EXPECT_FALSE(dialled->is_plain());
   EXPECT_EQ(fast.begun, "dialled accepted ");
   EXPECT_EQ(fast.heard, "ninenine");
-  EXPECT_EQ(plain.begun, "");
+}
+
+TEST_F(WireChoice, the_diallers_order_decides) {
+  Wires near = made_of({&plain, &fast}), far = made_of({&fast, &plain});
+  auto dialled = near.dial(kRail, kPeer);
+  auto accepted = far.accept(kRail, kPeer, dialled->offers());
+  ASSERT_TRUE(accepted.ok());
+  EXPECT_EQ(accepted->offers(), Offers{});
+  EXPECT_TRUE(Wires::agree(*dialled, accepted->offers()).ok());
+  EXPECT_TRUE(dialled->is_plain());
 }
 
 TEST_F(WireChoice, an_acceptor_that_lacks_the_wire_takes_the_plain_one) {
   Wires near = made_of({&fast, &plain}), far = made_of({&absent, &plain});
-  auto dialled = near.dial(kRail);
-  auto accepted = far.accept(kRail, dialled->offer);
+  auto dialled = near.dial(kRail, kPeer);
+  auto accepted = far.accept(kRail, kPeer, dialled->offers());
   ASSERT_TRUE(accepted.ok());
-  EXPECT_FALSE(accepted->offer);
-  EXPECT_TRUE(near.agree(kRail, *dialled, accepted->offer).ok());
-  EXPECT_FALSE(dialled->offer);
-  EXPECT_EQ(fast.begun, "dialled ");
-  EXPECT_EQ(plain.begun, "accepted dialled ");
+  EXPECT_EQ(accepted->offers(), Offers{});
+  EXPECT_TRUE(Wires::agree(*dialled, accepted->offers()).ok());
+  EXPECT_EQ(dialled->agreed_wire(), "plain");
 }
 
 TEST_F(WireChoice, an_old_dialler_without_an_offer_gets_the_plain_wire) {
   Wires wires = made_of({&fast, &plain});
-  ASSERT_TRUE(wires.accept(kRail, {}).ok());
+  ASSERT_TRUE(wires.accept(kRail, kPeer, {}).ok());
   EXPECT_EQ(plain.begun, "accepted ");
   EXPECT_EQ(fast.begun, "");
 }
 
-TEST_F(WireChoice, an_answer_by_a_wire_not_offered_counts_as_the_plain_one) {
-  Wires wires = made_of({&fast, &plain});
-  auto dialled = wires.dial(kRail);
-  EXPECT_TRUE(wires.agree(kRail, *dialled, WireOffer{"absent", {}}).ok());
-  EXPECT_EQ(plain.begun, "dialled ");
+TEST_F(WireChoice, without_a_wire_in_common_the_refusal_names_those_of_both) {
+  config.wires = {"verbs"};
+  Wires near = made_of({&plain}), far = made_of({&fast, &absent});
+  auto dialled = near.dial(kRail, kPeer);
+  EXPECT_EQ(far.accept(kRail, kPeer, dialled->offers()).status().message(),
+            "no wire in common: the dialler offers no other than the plain one; RAILWEAVE_WIRES=verbs here; absent: no "
+            "paper");
+  EXPECT_EQ(far.accept(kRail, kPeer, {{"slow", {}}, {"plain", {}}}).status().message(),
+            "no wire in common: the dialler offers slow,plain; RAILWEAVE_WIRES=verbs here; absent: no paper");
+}
+
+TEST_F(WireChoice, an_answer_by_a_wire_not_offered_is_the_peers_error) {
+  Wires wires = made_of({&fast});
+  auto dialled = wires.dial(kRail, kPeer);
+  EXPECT_EQ(Wires::agree(*dialled, {{"absent", {}}}).message(),
+            "the peer answers by wire absent, which was not offered");
+  EXPECT_EQ(Wires::agree(*dialled, {}).code(), Code::remote);
 }
 
 TEST_F(WireChoice, nonsense_in_an_offer_is_the_peers_error) {
   Wires wires = made_of({&fast, &plain});
-  const auto accepted = wires.accept(kRail, WireOffer{"fast", {std::byte{1}}});
+  const auto accepted = wires.accept(kRail, kPeer, {{"fast", {std::byte{1}}}});
   ASSERT_FALSE(accepted.ok());
   EXPECT_EQ(accepted.status().code(), Code::remote);
 }
 
-TEST_F(WireChoice, a_wire_that_can_begin_no_lane_leaves_the_dial_to_the_next) {
+TEST_F(WireChoice, a_wire_that_can_begin_no_lane_is_not_offered) {
   fast.is_short = true;
   Wires wires = made_of({&fast, &plain});
-  ASSERT_TRUE(wires.dial(kRail).ok());
-  EXPECT_EQ(plain.begun, "dialled ");
+  auto begun = wires.dial(kRail, kPeer);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_EQ(begun->offers(), Offers{});
 }
 
-TEST_F(WireChoice, an_acceptor_whose_wire_can_begin_no_lane_takes_the_plain_one) {
+TEST_F(WireChoice, an_acceptor_whose_wire_can_begin_no_lane_takes_the_next) {
   Wires near = made_of({&fast, &plain});
-  auto dialled = near.dial(kRail);
+  auto dialled = near.dial(kRail, kPeer);
   fast.is_short = true;
   Wires far = made_of({&fast, &plain});
-  auto accepted = far.accept(kRail, dialled->offer);
+  auto accepted = far.accept(kRail, kPeer, dialled->offers());
   ASSERT_TRUE(accepted.ok()) << accepted.status().message();
-  EXPECT_FALSE(accepted->offer);
-  EXPECT_EQ(plain.begun, "accepted ");
+  EXPECT_EQ(accepted->offers(), Offers{});
+  EXPECT_EQ(plain.begun, "dialled accepted ");
 }
 
-TEST_F(WireChoice, the_last_of_the_list_is_plain_though_it_cannot_be_used_here) {
-  Wires wires = made_of({&fast, &absent});
-  auto begun = wires.dial(kRail);
-  ASSERT_TRUE(begun.ok());
-  EXPECT_TRUE(begun->offer);
-  EXPECT_FALSE(wires.accept(kRail, {}).ok());
+TEST_F(WireChoice, a_wire_that_brought_no_lane_is_left_out_for_this_peer) {
+  fast.is_torn = true;
+  Wires wires = made_of({&fast, &plain});
+  auto begun = wires.dial(kRail, kPeer);
+  EXPECT_TRUE(Wires::agree(*begun, {{"fast", kNine}}).ok());
+  establish(*begun, true);
+  EXPECT_EQ(wires.dial(kRail, kPeer)->offers(), Offers{});
+  EXPECT_EQ(wires.dial(kRail, kOther)->offers().size(), 2u);
+  auto accepted = wires.accept(kRail, kPeer, {{"fast", kNine}, {"plain", kNine}});
+  ASSERT_TRUE(accepted.ok());
+  EXPECT_TRUE(accepted->is_plain());
 }
 
-TEST_F(WireChoice, without_any_wire_the_error_says_so) {
+TEST_F(WireChoice, a_lane_on_its_way_that_is_given_up_at_once_is_no_failure) {
+  Wires wires = made_of({&fast, &plain});
+  auto begun = wires.dial(kRail, kPeer);
+  EXPECT_TRUE(Wires::agree(*begun, {{"fast", kNine}}).ok());
+  establish(*begun, false);
+  EXPECT_EQ(wires.dial(kRail, kPeer)->offers().size(), 2u);
+}
+
+TEST_F(WireChoice, encryption_leaves_out_wires_that_cannot_encrypt) {
+  config.encrypt = true;
+  Wires wires = made_of({&fast, &plain});
+  EXPECT_TRUE(wires.check().ok());
+  EXPECT_EQ(wires.dial(kRail, kPeer)->offers(), Offers{});
+}
+
+TEST_F(WireChoice, encryption_without_a_wire_for_it_is_an_error) {
+  config.encrypt = true;
+  config.wires = {"verbs"};
+  EXPECT_EQ(made_of({&fast}).check().message(),
+            "RAILWEAVE_WIRES=verbs has no wire that can encrypt, and RAILWEAVE_ENCRYPT is on; add tcp");
+}
+
+TEST_F(WireChoice, without_any_wire_the_error_says_why) {
   Wires wires = made_of({&absent});
-  EXPECT_FALSE(wires.dial(kRail).ok());
-  EXPECT_FALSE(wires.accept(kRail, {}).ok());
+  EXPECT_EQ(wires.dial(kRail, kPeer).status().message(), "no wire can be used; absent: no paper");
+  EXPECT_FALSE(wires.accept(kRail, kPeer, {}).ok());
+}
+
+TEST(WireFailures, a_failure_is_forgotten_after_a_minute) {
+  WireFailures failures;
+  const TimePoint t{};
+  failures.note(t, 0, kPeer, "fast");
+  EXPECT_TRUE(failures.is_left_out(t + std::chrono::seconds(59), 0, kPeer, "fast"));
+  EXPECT_FALSE(failures.is_left_out(t + std::chrono::seconds(60), 0, kPeer, "fast"));
+  EXPECT_FALSE(failures.is_left_out(t, 1, kPeer, "fast"));
+  EXPECT_FALSE(failures.is_left_out(t, 0, kOther, "fast"));
+  EXPECT_FALSE(failures.is_left_out(t, 0, kPeer, "plain"));
+}
+
+TEST(WireFailures, the_oldest_goes_where_there_are_too_many) {
+  WireFailures failures;
+  const TimePoint t{};
+  for (int rail = 0; rail <= int(WireFailures::kEntriesMax); ++rail)
+    failures.note(t + Nanos(rail), rail, kPeer, "fast");
+  EXPECT_FALSE(failures.is_left_out(t + Nanos(5000), 0, kPeer, "fast"));
+  EXPECT_TRUE(failures.is_left_out(t + Nanos(5000), 1, kPeer, "fast"));
 }
 
 // With the wires of this build.
 TEST(WireTable, processes_of_one_host_share_an_object_by_its_descriptor) {
   const Config config;
   Wires near(config), far(config);
-  auto dialled = near.dial(Wires::kWithinHost);
+  auto dialled = near.dial(Wires::kWithinHost, kPeer);
   ASSERT_TRUE(dialled.ok()) << dialled.status().message();
-  EXPECT_FALSE(dialled->offer);
+  EXPECT_EQ(dialled->offers(), Offers{});
   EXPECT_TRUE(dialled->descriptor);
-  EXPECT_TRUE(far.accept(Wires::kWithinHost, {}, std::move(dialled->descriptor)).ok());
-  const auto without = far.accept(Wires::kWithinHost, {});
+  EXPECT_TRUE(far.accept(Wires::kWithinHost, kPeer, {}, std::move(dialled->descriptor)).ok());
+  const auto without = far.accept(Wires::kWithinHost, kPeer, {});
   ASSERT_FALSE(without.ok());
   EXPECT_EQ(without.status().code(), Code::remote);
 }

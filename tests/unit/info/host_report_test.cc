@@ -75,6 +75,17 @@ TEST(HostReport, has_settings_and_a_verdict_for_each_rail) {
   EXPECT_NE(std::string::npos, host_text(report).find("\nVerdicts\n  lo: good\n")) << host_text(report);
 }
 
+TEST(HostReport, names_the_wires_of_each_rail) {
+  const HostReport report = survey_host(on_loopback());
+  const auto json = host_json(report)["rails"][0]["wires"];
+  ASSERT_FALSE(json.empty());
+  EXPECT_EQ("tcp", json[0]["name"]);
+  EXPECT_EQ(true, json[0]["usable"]);
+  EXPECT_TRUE(json[0]["why_not"].is_null());
+  for (const auto& wire : json) EXPECT_NE(wire["usable"].get<bool>(), wire["why_not"].is_string()) << wire;
+  EXPECT_NE(std::string::npos, host_text(report).find("lo    tcp ")) << host_text(report);
+}
+
 TEST(HostReport, leaves_the_jobs_ports_alone) {
   Config config = on_loopback();
   const std::vector<Rail> rails = survey_host(config).survey.found.taken;

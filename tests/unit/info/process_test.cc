@@ -24,6 +24,7 @@ constexpr char kInstance[] = "0123456789abcdef0123456789abcdef";
 
 EngineStats example() {
   LaneStats lane;
+  lane.wire = "tcp";
   lane.rail = "eth0";
   lane.local_address = "10.0.0.1:40000";
   lane.remote_address = "10.0.0.2:41000";

@@ -1,0 +1,38 @@
+#include "engine/rails/tried_lane.h"
+
+#include <new>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace railweave::engine {
+
+TriedLane::TriedLane(std::unique_ptr<wire::PendingLane> lane, std::shared_ptr<WireFailures> failures, int rail,
+                     const InstanceId& peer, std::string_view wire)
+    : lane_(std::move(lane)), failures_(std::move(failures)), rail_(rail), peer_(peer), wire_(wire) {}
+
+TriedLane::~TriedLane() {
+  if (started_at_ != TimePoint::max() && now() - started_at_ >= kPatience) note_failure();
+}
+
+void TriedLane::start(wire::Bootstrap bootstrap) {
+  started_at_ = now();
+  lane_->start(std::move(bootstrap));
+}
+
+Result<std::unique_ptr<wire::Lane>> TriedLane::poll() {
+  Result<std::unique_ptr<wire::Lane>> made = lane_->poll();
+  if (!made.ok()) note_failure();
+  if (!made.ok() || *made) started_at_ = TimePoint::max();
+  return made;
+}
+
+// Without memory the failure is forgotten: the next dial tries the wire again.
+void TriedLane::note_failure() {
+  try {
+    failures_->note(now(), rail_, peer_, wire_);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+}  // namespace railweave::engine

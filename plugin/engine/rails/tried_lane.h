@@ -1,0 +1,40 @@
+// A pending lane on whose wire both ends had agreed. Notes in WireFailures when no lane comes of it.
+// Threads: the reactor's only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/rails/wire_failures.h"
+#include "wire/port.h"
+
+namespace railweave::engine {
+
+class TriedLane final : public wire::PendingLane {
+ public:
+  // `rail`, `peer`, `wire`: as in WireFailures.
+  TriedLane(std::unique_ptr<wire::PendingLane> lane, std::shared_ptr<WireFailures> failures, int rail,
+            const InstanceId& peer, std::string_view wire);
+  // A lane that was pending for kPatience and is given up counts as a failure. One given up sooner may have ended for a
+  // reason that has nothing to do with its wire.
+  ~TriedLane() override;
+
+  Result<wire::Offer> offer() override { return lane_->offer(); }
+  Status complete(wire::Offer offer) override { return lane_->complete(std::move(offer)); }
+  void start(wire::Bootstrap bootstrap) override;
+  Result<std::unique_ptr<wire::Lane>> poll() override;
+
+ private:
+  static constexpr Nanos kPatience = std::chrono::seconds(1);
+
+  void note_failure();
+
+  const std::unique_ptr<wire::PendingLane> lane_;
+  const std::shared_ptr<WireFailures> failures_;
+  const int rail_;
+  const InstanceId peer_;
+  const std::string wire_;
+  TimePoint started_at_ = TimePoint::max();  // max(): not started, or over
+};
+
+}  // namespace railweave::engine
