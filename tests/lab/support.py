@@ -11,6 +11,8 @@ from typing import Callable
 
 kPerf = Path(__file__).resolve().parents[2] / "perf"
 kLab = str(kPerf.parent / "tools" / "lab")
+kVm = str(kPerf.parent / "tools" / "vm")
+kVmFailed = 125  # its exit status if no VM can be had
 kTraffic = str(Path(__file__).resolve().with_name("traffic.py"))
 kSkip = 77
 sys.path.insert(0, str(kPerf))
@@ -57,5 +59,15 @@ def main(needs_root: bool = True) -> None:
     if needs_root and (os.geteuid() != 0
                        or lab("run", "--hosts", "1", "--", "test", "-e", "/sys/class/net/eth0").returncode):
         print("skipped: no network namespaces here (not root, or refused)")
+        sys.exit(kSkip)
+    unittest.main()
+
+
+def main_with_vm() -> None:
+    """Runs the tests if tools/vm can make a VM here."""
+    made = subprocess.run([sys.executable, kVm, "setup"], stderr=subprocess.PIPE, text=True, timeout=600, check=False)
+    if made.returncode == kVmFailed:
+        said = [line for line in made.stderr.splitlines() if line.startswith("vm: ")]
+        print(f"skipped: {said[-1]}")
         sys.exit(kSkip)
     unittest.main()
