@@ -43,6 +43,7 @@ exit $status
 class Lane:
     """One end of a lane."""
 
+    wire: str
     rail: str
     local: str  # address:port
     remote: str
@@ -84,7 +85,7 @@ class Outcome:
         # A scope is a name on one host only, so the two ends of a lane have different ones: "[fe80::1%eth0]:4000".
         local, remote = ([re.sub(r"%[^]]*", "", lane[end]) for lane in counted]
                          for end in ("local_address", "remote_address"))
-        return [Lane(lane["rail"], here, there, lane["bytes_sent"], lane["bytes_received"])
+        return [Lane(lane["wire"], lane["rail"], here, there, lane["bytes_sent"], lane["bytes_received"])
                 for lane, here, there in zip(counted, local, remote)]
 
     def pairs(self) -> list[tuple[str, str]]:

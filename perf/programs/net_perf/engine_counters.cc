@@ -53,6 +53,7 @@ nlohmann::json EngineCounters::to_json() const {
   result["lanes"] = nlohmann::json::array();
   for (const LaneStats& lane : lanes_) {
     nlohmann::json entry = counters_json(lane);
+    entry["wire"] = lane.wire;
     entry["rail"] = lane.rail;
     entry["local_address"] = lane.local_address;
     entry["remote_address"] = lane.remote_address;

@@ -223,8 +223,11 @@ void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLan
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, arrival.rail);
   if (hello.kind == Hello::Kind::first) answered.rails = rails_.with_ports();
-  if (const Status begun = begin_lane(lane, hello, answered); !begun.ok())
-    return refuse(caller, Hello::Refusal::none, begun.message());
+  if (const Status begun = begin_lane(lane, hello, answered); !begun.ok()) {
+    const bool no_wire = begun.code() == Code::invalid_config;
+    if (no_wire) note_rejected(hello.peer + ": " + begun.message(), true);
+    return refuse(caller, no_wire ? Hello::Refusal::wire : Hello::Refusal::none, begun.message());
+  }
   Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
   if (s.ok()) s = send_hello(caller, answered, secret);
   if (!s.ok()) {

@@ -288,14 +288,19 @@ Status Dial::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
 // or its engine is starting. Keys and encryption settings never change.
 void Dial::next_round_later() {
   const bool silent = last_failure_.code() == Code::timed_out;
-  const bool certain = !no_common_key_.ok() && only_lasting_failures_ && !yielding_;
+  const bool certain = !nothing_in_common_.ok() && only_lasting_failures_ && !yielding_;
   const Nanos pause = yielding_ ? kYieldPause : kRoundPause;
   if (certain || (rounds_ >= kRoundsMax && !silent && !yielding_) || now() + pause >= deadline_.load())
-    return finish(no_common_key_.ok() ? last_failure_ : no_common_key_);
+    return finish(nothing_in_common_.ok() ? last_failure_ : nothing_in_common_);
   timer_ = reactor_.at(now() + pause, [this] {
     timer_ = 0;
     guarded([this] { next_round(); });
   });
+}
+
+// True: a refusal for this reason is the same in every round, because the settings of the two ends differ.
+static bool is_lasting(Hello::Refusal refusal) {
+  return refusal == Hello::Refusal::encryption || refusal == Hello::Refusal::wire;
 }
 
 void Dial::remember_failure(const Handshake::Outcome& outcome, const std::string& what) {
@@ -306,10 +311,10 @@ void Dial::remember_failure(const Handshake::Outcome& outcome, const std::string
     const bool differs = answer.refusal == Hello::Refusal::encryption;
     const std::string why = differs ? encryption_differs(self_.config->encrypt) : answer.reason;
     last_failure_ = Status(Code::remote, Scope::session, what + ": refused by " + answer.peer + ": " + why);
-    if (differs) no_common_key_ = last_failure_;
+    if (is_lasting(answer.refusal)) nothing_in_common_ = last_failure_;
   }
-  if (outcome.no_common_key) no_common_key_ = outcome.status;
-  if ((outcome.status.ok() && answer.refusal != Hello::Refusal::encryption) || outcome.status.code() == Code::timed_out)
+  if (outcome.no_common_key) nothing_in_common_ = outcome.status;
+  if ((outcome.status.ok() && !is_lasting(answer.refusal)) || outcome.status.code() == Code::timed_out)
     only_lasting_failures_ = false;
 }
 

@@ -5,7 +5,7 @@
 //   dialling → welcomed: the session is there → done
 //            → yielding: the peer dials us, too, and its dial stays (the greater id's); → done when it arrives
 //            → failed: every address refused or stayed silent, in every round, or the deadline passed;
-//              or the only ends that answered in one round have no key in common with us
+//              or the only ends that answered in one round have no key or no wire in common with us
 //
 // Threads: the reactor's only, except add_waiter() (under the directory's mutex).
 #pragma once
@@ -113,8 +113,8 @@ class Dial {
   bool yielding_ = false;
   bool local_ = false;  // the peer may be on this host
   Status last_failure_;
-  // an answer which shows that the two ends have no key, or no encryption setting, in common; ok: none
-  Status no_common_key_;
+  // an answer which shows that the two ends have no key, no encryption setting or no wire in common; ok: none
+  Status nothing_in_common_;
   // false: a failure of this round may end differently in a later one. The failure was a timeout, a missing route, a
   // lane of ours that could not begin, or a refusal for another reason than encryption.
   bool only_lasting_failures_ = true;

@@ -59,7 +59,8 @@ struct Hello {
     crossing = 2,         // to a first: the acceptor dials the dialler, too, and the acceptor's dial stays
     duplicate = 3,        // to a first: the session exists; to a join: the session has had this lane
     unknown_session = 4,  // to a join: the acceptor has no such session
-    encryption = 6        // one end alone encrypts
+    encryption = 6,       // one end alone encrypts
+    wire = 7              // the two ends have no wire in common
   };
 
   Kind kind = Kind::first;

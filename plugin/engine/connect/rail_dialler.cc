@@ -107,7 +107,8 @@ JoinAnswer RailDialler::answer_of(const Handshake::Outcome& outcome, const JoinO
     case Hello::Refusal::stranger: answer.kind = Kind::stranger; break;
     case Hello::Refusal::none:
     case Hello::Refusal::crossing:
-    case Hello::Refusal::encryption: break;
+    case Hello::Refusal::encryption:
+    case Hello::Refusal::wire: break;
   }
   return answer;
 }

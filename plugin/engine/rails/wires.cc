@@ -10,8 +10,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "engine/rails/tried_lane.h"
+#include "wire/ofi/wire.h"
 #include "wire/shm/wire.h"
 #include "wire/tcp/wire.h"
+#include "wire/verbs/wire.h"
 
 namespace railweave::engine {
 
@@ -22,7 +24,9 @@ namespace {
 using Reach = wire::Wire::Reach;
 
 // The table of wires.
-std::vector<const wire::Wire*> all_wires() { return {&wire::tcp_wire(), &wire::shm_wire()}; }
+std::vector<const wire::Wire*> all_wires() {
+  return {&wire::tcp_wire(), &wire::verbs_wire(), &wire::ofi_wire(), &wire::shm_wire()};
+}
 
 // Errors: invalid_config if the setting of encryption refuses the wire.
 Status may_be_used(const wire::Wire& wire, const Config& config) {
@@ -121,8 +125,13 @@ Result<Wires::Begun> Wires::dial(int rail, const InstanceId& peer) {
   Begun begun;
   const Ports& ports = ports_of(rail);
   Status why_not(Code::system, Scope::lane, "no wire can be used" + ports.closed);
+  const auto is_left_out = [&](const OpenPort& open) {
+    return failures_->is_left_out(now(), rail, peer, open.wire->name());
+  };
+  // Where every wire failed lately, any of them is better than none.
+  const bool all_are = std::ranges::all_of(ports.open, is_left_out);
   for (const OpenPort& open : ports.open) {
-    if (failures_->is_left_out(now(), rail, peer, open.wire->name())) continue;
+    if (!all_are && is_left_out(open)) continue;
     Result<Candidate> candidate = begin(open, wire::Port::Role::dialler, rail, peer);
     Result<wire::Offer> offer = candidate.ok() ? candidate->pending->offer() : Result<wire::Offer>(candidate.status());
     if (!offer.ok()) {
@@ -155,16 +164,20 @@ Result<Wires::Begun> Wires::accept(int rail, const InstanceId& peer, const std::
     const auto found = std::ranges::find_if(ports.open, is_it);
     return found == ports.open.end() ? nullptr : &*found;
   };
-  Status why_not(Code::remote, Scope::lane,
+  Status why_not(Code::invalid_config, Scope::lane,
                  fmt::format("no wire in common: the dialler offers {}; RAILWEAVE_WIRES={} here{}", names_of(offered),
                              fmt::join(config_.wires, ","), ports.closed));
   if (offered.empty()) {
     const OpenPort* const plain = open_port([](const OpenPort& open) { return open.wire->is_plain(); });
     return plain ? accept_on(*plain, rail, peer, {{}, std::move(descriptor)}) : Result<Begun>(why_not);
   }
+  const auto is_left_out = [&](const WireOffer& offer) {
+    return failures_->is_left_out(now(), rail, peer, offer.wire);
+  };
+  const bool all_are = std::ranges::all_of(offered, is_left_out);
   for (const WireOffer& offer : offered) {
     const OpenPort* const port = open_port([&](const OpenPort& open) { return open.wire->name() == offer.wire; });
-    if (!port || failures_->is_left_out(now(), rail, peer, offer.wire)) continue;
+    if (!port || (!all_are && is_left_out(offer))) continue;
     Result<Begun> begun = accept_on(*port, rail, peer, {offer.bytes});
     if (begun.ok() || begun.status().code() == Code::remote) return begun;
     why_not = begun.status();

@@ -65,8 +65,8 @@ class Wires {
   static constexpr int kWithinHost = -1;
   Result<Begun> dial(int rail, const InstanceId& peer);
   // Begins the acceptor's end, on the first wire offered that can be used here. Without an offer the dialler has the
-  // plain wire only. Errors: Code::remote (a malformed offer; no wire in common, and the message names those of both
-  // ends), exhausted, system.
+  // plain wire only. Errors: invalid_config (no wire in common; the message names those of both ends), Code::remote (a
+  // malformed offer), exhausted, system.
   Result<Begun> accept(int rail, const InstanceId& peer, const std::vector<WireOffer>& offered,
                        OwnedFd descriptor = OwnedFd());
   // Completes the dialler's end with the acceptor's answer, and drops the other candidates. Errors: Code::remote if the

@@ -39,7 +39,7 @@ class Channel {
 
   // --- Connecting. Data that the peer's connect() needs; at most kAddressBytesMax.
   virtual std::vector<std::byte> address() const = 0;
-  // Begins to connect. `peer_slot_bytes`: the size of the peer's slots, and of the largest block sent.
+  // Begins to connect. `peer`: address() of the peer's channel.
   // Errors: Code::remote (not an address of this kind), system.
   virtual Status connect(std::span<const std::byte> peer) = 0;
   // True: send() may be called, and blocks of the peer arrive. REQUIRES: connect() was ok. Errors: as poll().

@@ -207,6 +207,16 @@ TEST_F(WireChoice, a_wire_that_brought_no_lane_is_left_out_for_this_peer) {
   EXPECT_TRUE(accepted->is_plain());
 }
 
+TEST_F(WireChoice, the_only_wire_is_tried_again_though_it_brought_no_lane) {
+  fast.is_torn = true;
+  Wires wires = made_of({&fast});
+  auto begun = wires.dial(kRail, kPeer);
+  EXPECT_TRUE(Wires::agree(*begun, {{"fast", kNine}}).ok());
+  establish(*begun, true);
+  EXPECT_EQ(wires.dial(kRail, kPeer)->offers().size(), 1u);
+  EXPECT_TRUE(wires.accept(kRail, kPeer, {{"fast", kNine}}).ok());
+}
+
 TEST_F(WireChoice, a_lane_on_its_way_that_is_given_up_at_once_is_no_failure) {
   Wires wires = made_of({&fast, &plain});
   auto begun = wires.dial(kRail, kPeer);
