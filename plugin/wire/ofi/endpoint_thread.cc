@@ -28,6 +28,17 @@ void push(EndpointList& list, std::unique_ptr<Endpoint> endpoint) {
   list = std::move(endpoint);
 }
 
+// Endpoints that stay open until the process ends. They are kept in a list, so a leak checker finds them in use.
+void abandon(std::unique_ptr<Endpoint> endpoint) {
+  struct Abandoned {
+    Mutex mutex;
+    EndpointList list RW_GUARDED_BY(mutex);
+  };
+  static auto* const abandoned = new Abandoned;
+  const MutexLock lock(abandoned->mutex);
+  push(abandoned->list, std::move(endpoint));
+}
+
 // Keeps the library that contains this code loaded: the thread may outlive every other use of the library. Fails where
 // the code is part of the program, which stays loaded anyway.
 void keep_code_loaded() {
@@ -48,14 +59,14 @@ void close_all(const Library& library, EndpointList& list) {
     }
     RW_WARN(net, "an endpoint of libfabric cannot be closed: {}; its memory stays in use",
             library.error_text(endpoint->close_error()));
-    (void)endpoint.release();  // the device may still write to its slots
+    abandon(std::move(endpoint));  // the device may still write to its slots
   }
   list = std::move(still_open);
 }
 
 // The process exits: what is open stays open.
 void leave_all(EndpointList& list) {
-  while (list) (void)std::exchange(list, std::move(list->next)).release();
+  while (list) abandon(std::exchange(list, std::move(list->next)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // the payload's size. The contract suite checks everything else.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -22,9 +23,10 @@ class CountingHandler final : public LaneHandler {
 
   std::size_t next_frames(std::span<OutFrame> frames) override {
     std::size_t n = 0;
+    if (const auto largest = std::ranges::max_element(to_send); largest != to_send.end() && memory_.size() < *largest)
+      memory_.resize(*largest);
     for (; n < frames.size() && !to_send.empty(); ++n, to_send.pop_front()) {
       const auto size = std::uint32_t(to_send.front());
-      if (memory_.size() < size) memory_.resize(size);  // tests send their largest frame first
       std::memcpy(frames[n].header.data(), &size, sizeof size);
       frames[n].payload = std::span(memory_).first(size);
     }
