@@ -17,6 +17,8 @@ namespace {
 
 // Either byte may be the first to arrive.
 constexpr char kReady = 'R', kAsk = 'A';
+// Packets that may be unanswered. A lane counts as silent when LaneAcks::kUnansweredLeast are.
+constexpr std::uint32_t kAsksMost = 2 * LaneAcks::kUnansweredLeast;
 
 bool send_byte(int fd, char byte) { return ::send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1; }
 
@@ -49,7 +51,7 @@ AckStatus PeerSocket::ack_status(TimePoint now, bool owes) {
   socklen_t size = sizeof info;
   if (::getsockopt(descriptor(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
   // A full socket is no error: then bytes are unacknowledged, too.
-  if (owes && info.tcpi_unacked == 0) (void)send_byte(descriptor(), kAsk);
+  if (owes && info.tcpi_unacked < kAsksMost) (void)send_byte(descriptor(), kAsk);
   return acks_.observe(now, info);
 }
 

@@ -29,8 +29,9 @@ class PeerSocket {
   bool is_peer_ready() const { return is_peer_ready_; }           // the peer's byte came
   const std::optional<LaneEnd>& ended() const { return ended_; }  // how the connection ended; none: it stands
 
-  // `owes`: a block was sent whose slot is not given back. The peer's kernel is then asked for an answer: by a byte,
-  // one at a time. Costs one system call or two. If the socket is not TCP, the peer's kernel always answers.
+  // `owes`: a block was sent whose slot is not given back. The peer's kernel is then asked for an answer: by a byte for
+  // each call, until several are unanswered. Costs one system call or two. If the socket is not TCP, the peer's kernel
+  // always answers.
   AckStatus ack_status(TimePoint now, bool owes);
 
  private:
