@@ -12,7 +12,8 @@
 //                                 ── confirm ──►     start()
 //   poll() until there is a lane                     poll() until there is a lane
 //
-// Threads: one at a time for all wires, ports and pending lanes of an engine: the reactor's. No call blocks.
+// Threads: one at a time for all wires, ports and pending lanes of an engine: the reactor's. No call blocks, but two:
+// Wire::open() may load a library and open a device, and Port::begin_lane() may wait 0.2 s for a device.
 #pragma once
 
 #include <cstddef>

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "wire/bootstrap/address.h"
+#include "wire/bootstrap/lane_end.h"
 #include "wire/bootstrap/socket.h"
-#include "wire/tcp/lane_socket.h"
 
 namespace railweave::wire::message {
 namespace {

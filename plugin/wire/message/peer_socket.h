@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "wire/tcp/lane_acks.h"
+#include "wire/bootstrap/lane_acks.h"
 #include "wire/wire.h"
 
 namespace railweave::wire::message {

@@ -1,7 +1,6 @@
 #if __has_include(<rdma/fabric.h>)
 #include "wire/ofi/endpoint_thread.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/loaded_code.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/service_thread.h"
@@ -37,14 +37,6 @@ void abandon(std::unique_ptr<Endpoint> endpoint) {
   static auto* const abandoned = new Abandoned;
   const MutexLock lock(abandoned->mutex);
   push(abandoned->list, std::move(endpoint));
-}
-
-// Keeps the library that contains this code loaded: the thread may outlive every other use of the library. Fails where
-// the code is part of the program, which stays loaded anyway.
-void keep_code_loaded() {
-  Dl_info code;
-  if (::dladdr(reinterpret_cast<void*>(&keep_code_loaded), &code) != 0 && code.dli_fname)
-    (void)::dlopen(code.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 // Closes each endpoint of the list that can be closed. Those that cannot be closed yet stay in the list.

@@ -16,9 +16,9 @@
 
 #include "base/fd.h"
 #include "railweave/units.h"
+#include "wire/bootstrap/lane_acks.h"
 #include "wire/tcp/frame_reader.h"
 #include "wire/tcp/frame_writer.h"
-#include "wire/tcp/lane_acks.h"
 #include "wire/tcp/lane_socket.h"
 #include "wire/tcp/receive_window.h"
 #include "wire/wire.h"

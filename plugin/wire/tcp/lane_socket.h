@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "railweave/status.h"
+#include "wire/bootstrap/lane_end.h"
 #include "wire/bootstrap/tls_stream.h"
 #include "wire/lane_metrics.h"
 #include "wire/wire.h"
@@ -41,9 +42,5 @@ struct LaneSocket {
   Status failure(const char* call, int err) const;
   Status closed_by_peer(bool inside_frame) const;  // Code::remote
 };
-
-// Maps the errno of a call on a connection to the cause of the lane's end. 0 (end of input): closed. EBADMSG (bad TLS
-// record): corrupted. system: the call was wrong or this host lacks a resource; the connection may still stand.
-LaneEnd lane_end_of(int err);
 
 }  // namespace railweave::wire

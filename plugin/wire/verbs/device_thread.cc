@@ -1,7 +1,5 @@
 #include "wire/verbs/device_thread.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -11,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/loaded_code.h"
 #include "base/mutex.h"
 #include "base/service_thread.h"
 
@@ -37,20 +36,6 @@ struct DeviceThread::Shared {
   bool run_commands();
   void wait_for_news();
 };
-
-namespace {
-
-// Keeps our shared library in memory for good: the thread may run its code at any time. A program needs no pin.
-void pin_own_code() {
-  Dl_info info{};
-  link_map* map = nullptr;
-  const bool known = ::dladdr1(reinterpret_cast<const void*>(&pin_own_code), &info, reinterpret_cast<void**>(&map),
-                               RTLD_DL_LINKMAP) != 0;
-  if (!known || !map || map->l_name[0] == '\0') return;
-  (void)::dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
-}  // namespace
 
 // Each command is destroyed before the next one runs, because it may hold what the next one ends.
 bool DeviceThread::Shared::run_commands() {
@@ -84,7 +69,7 @@ void DeviceThread::Shared::serve() {
 }
 
 Result<std::unique_ptr<DeviceThread>> DeviceThread::start(const std::string& name, Input input) {
-  pin_own_code();
+  keep_code_loaded();
   auto shared = std::make_shared<Shared>();
   shared->input = std::move(input);
   shared->wake.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

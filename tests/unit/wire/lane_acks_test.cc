@@ -1,4 +1,4 @@
-#include "wire/tcp/lane_acks.h"
+#include "wire/bootstrap/lane_acks.h"
 
 #include <gtest/gtest.h>
 #include <linux/tcp.h>  // for the kernel's tcp_info, which the code under test uses

@@ -1,4 +1,4 @@
-#include "wire/tcp/lane_acks.h"
+#include "wire/bootstrap/lane_acks.h"
 
 #include <linux/tcp.h>
 
