@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,14 @@ class Port {
   virtual Result<std::unique_ptr<PendingLane>> begin_lane(Role role) = 0;
 };
 
+// What the lanes of a wire pin of memory. The kernel bounds pinned memory by RLIMIT_MEMLOCK.
+struct PinnedBytes {
+  static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+  std::uint64_t per_lane = 0;        // 0: the wire's lanes pin nothing
+  std::uint64_t per_rail = 0;        // on top of the lanes, for each rail that has lanes
+  std::uint64_t bound = kUnbounded;  // for this process; further lanes go by another wire
+};
+
 class Wire {
  public:
   enum class Reach { between_hosts, within_host };
@@ -80,6 +89,7 @@ class Wire {
   virtual bool is_plain() const { return false; }
   // True: lanes encrypt what they carry if the bootstrap has a TLS stream.
   virtual bool can_encrypt() const { return false; }
+  virtual PinnedBytes pinned_bytes() const { return {}; }
   // `rail`: a rail of this host, copied as far as the port needs it; null for a wire within the host. A wire that needs
   // a library or a device looks for them here.
   // Errors: invalid_config (this host lacks what the wire needs; the message says what, and how to get it), exhausted,

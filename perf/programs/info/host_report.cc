@@ -13,6 +13,7 @@
 #include "discovery/devices.h"
 #include "discovery/host_view.h"
 #include "engine/api/host_engine.h"
+#include "info/pinned_memory.h"
 #include "info/text_table.h"
 
 namespace railweave::info {
@@ -78,6 +79,11 @@ std::string devices_text(const HostReport& report) {
   return table.text();
 }
 
+std::string pins_section(const HostReport& report) {
+  const std::string text = pins_text(forecast_pins(report.survey.found.taken, report.wires, report.config));
+  return text.empty() ? "" : "\nPinned memory, where peers have rails like these\n" + text;
+}
+
 std::string configuration_text(const Config& config) {
   const std::vector<std::string> overrides = config.overrides();
   if (overrides.empty()) return "  every setting has its default\n";
@@ -129,9 +135,10 @@ std::string host_text(const HostReport& report) {
   if (!report.survey.found.taken.empty()) {
     const std::vector<Rail>& rails = report.survey.found.taken;
     text += "\nRails\n" + rails_text(rails) + "\nDevices\n" + devices_text(report) +
-            "\nWires (RAILWEAVE_WIRES chooses)\n" + wires_text(rails, report.wires) + "\nKernel settings and routes\n" +
-            conditions_text(rails, report.conditions) + "  tcp_mtu_probing: " + setting_text(report.tcp_mtu_probing) +
-            "\n\nVerdicts\n" + verdicts_text(rails, report.conditions);
+            "\nWires (RAILWEAVE_WIRES chooses)\n" + wires_text(rails, report.wires) + pins_section(report) +
+            "\nKernel settings and routes\n" + conditions_text(rails, report.conditions) +
+            "  tcp_mtu_probing: " + setting_text(report.tcp_mtu_probing) + "\n\nVerdicts\n" +
+            verdicts_text(rails, report.conditions);
   }
   return text + "\nConfiguration\n" + configuration_text(report.config);
 }
@@ -153,6 +160,7 @@ Json host_json(const HostReport& report) {
   return {{"interfaces", std::move(interfaces)},
           {"rails", std::move(rails)},
           {"devices", std::move(devices)},
+          {"pinned_memory", pins_json(forecast_pins(report.survey.found.taken, report.wires, report.config))},
           {"tcp_mtu_probing", setting_json(report.tcp_mtu_probing)},
           {"configuration", configuration_json(report.config)},
           {"error", report.status.ok() ? Json(nullptr) : Json(report.status.message())}};

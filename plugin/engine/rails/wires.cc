@@ -74,7 +74,7 @@ std::vector<WireOnRail> Wires::describe(const Rail& rail, const Config& config) 
     if (wire->reach() != Reach::between_hosts) continue;
     Status why_not = may_be_used(*wire, config);
     if (why_not.ok()) why_not = wire->open(&rail, config).status();
-    all.push_back({std::string(wire->name()), why_not});
+    all.push_back({std::string(wire->name()), why_not, wire->pinned_bytes()});
   }
   return all;
 }

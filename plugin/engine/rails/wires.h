@@ -26,6 +26,7 @@ namespace railweave::engine {
 struct WireOnRail {
   std::string name;
   Status why_not;  // ok: it can be used
+  wire::PinnedBytes pinned = {};
 };
 
 class Wires {

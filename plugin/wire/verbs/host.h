@@ -6,17 +6,15 @@
 #include <string>
 
 #include "wire/verbs/api.h"
+#include "wire/verbs/pin_limit.h"
 
 namespace railweave::wire::verbs {
 
 struct VerbsHost {
-  const Api* api = nullptr;                      // outlives every device; never null
-  std::string sysfs = "/sys/class/infiniband";   // the kernel's RDMA devices
-  std::string device_files = "/dev/infiniband";  // the files by which a process uses the devices
-  // RLIMIT_MEMLOCK of this process, bytes; kUnlimited: no limit
-  std::uint64_t memlock_bytes = kUnlimited;
-
-  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+  const Api* api = nullptr;                       // outlives every device; never null
+  std::string sysfs = "/sys/class/infiniband";    // the kernel's RDMA devices
+  std::string device_files = "/dev/infiniband";   // the files by which a process uses the devices
+  std::uint64_t memlock_bytes = kUnlimitedBytes;  // RLIMIT_MEMLOCK, where the limit binds this process
 };
 
 // Returns the host of this process.

@@ -5,13 +5,17 @@
 
 namespace railweave::wire::verbs {
 
+std::uint64_t PinnedMemory::bound_bytes(std::uint64_t limit_bytes) {
+  return limit_bytes == kUnlimitedBytes ? kUnlimitedBytes : limit_bytes / 2;
+}
+
 bool PinnedMemory::has_room(std::uint64_t bytes, std::uint64_t limit_bytes) const {
-  return limit_bytes == VerbsHost::kUnlimited || pinned_bytes() + bytes <= limit_bytes / 2;
+  return pinned_bytes() + bytes <= bound_bytes(limit_bytes);
 }
 
 Status PinnedMemory::take(std::size_t bytes, std::uint64_t limit_bytes) {
   const std::uint64_t before = pinned_.fetch_add(bytes, std::memory_order_relaxed);
-  if (limit_bytes == VerbsHost::kUnlimited || before + bytes <= limit_bytes / 2) return {};
+  if (before + bytes <= bound_bytes(limit_bytes)) return {};
   give_back(bytes);
   return Status(
       Code::exhausted, Scope::lane,
@@ -21,12 +25,12 @@ Status PinnedMemory::take(std::size_t bytes, std::uint64_t limit_bytes) {
 }
 
 std::string memlock_hint(std::uint64_t limit_bytes) {
-  const std::string limit =
-      limit_bytes == VerbsHost::kUnlimited ? std::string("unlimited") : fmt::format("{} bytes", limit_bytes);
+  if (limit_bytes == kUnlimitedBytes)
+    return "RLIMIT_MEMLOCK does not bind this process, so the host or the device has no memory left for more lanes";
   return fmt::format(
-      "RLIMIT_MEMLOCK is {}: raise it (ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; docker: "
+      "RLIMIT_MEMLOCK is {} bytes: raise it (ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; docker: "
       "--ulimit memlock=-1)",
-      limit);
+      limit_bytes);
 }
 
 }  // namespace railweave::wire::verbs

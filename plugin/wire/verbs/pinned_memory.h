@@ -11,12 +11,14 @@
 #include <string>
 
 #include "railweave/status.h"
-#include "wire/verbs/host.h"
+#include "wire/verbs/pin_limit.h"
 
 namespace railweave::wire::verbs {
 
 class PinnedMemory {
  public:
+  // Returns the bound for all lanes of a process with this limit: half of the limit; kUnlimitedBytes: none.
+  static std::uint64_t bound_bytes(std::uint64_t limit_bytes);
   // Counts `bytes` as pinned. Errors: exhausted, if more than half of `limit_bytes` would be pinned. The message has
   // both numbers and the remedy.
   Status take(std::size_t bytes, std::uint64_t limit_bytes);
@@ -29,7 +31,8 @@ class PinnedMemory {
   std::atomic<std::uint64_t> pinned_{0};  // bytes
 };
 
-// Returns "RLIMIT_MEMLOCK is 8388608 bytes: raise it (ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; ...)".
+// Returns "RLIMIT_MEMLOCK is 8388608 bytes: raise it (ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; ...)", or, for
+// kUnlimitedBytes, that the limit is not the cause.
 std::string memlock_hint(std::uint64_t limit_bytes);
 
 }  // namespace railweave::wire::verbs

@@ -5,7 +5,9 @@
 #if __has_include(<infiniband/verbs.h>)
 #include "base/error.h"
 #include "wire/verbs/library.h"
+#include "wire/verbs/pinned_memory.h"
 #include "wire/verbs/port.h"
+#include "wire/verbs/queue_pair.h"
 #endif
 
 namespace railweave::wire {
@@ -15,6 +17,14 @@ class VerbsWire final : public Wire {
  public:
   std::string_view name() const override { return "verbs"; }
   Reach reach() const override { return Reach::between_hosts; }
+  PinnedBytes pinned_bytes() const override {
+#if __has_include(<infiniband/verbs.h>)
+    // A queue pair is made in advance on each rail.
+    return {verbs::kLaneBytes, verbs::kLaneBytes, verbs::PinnedMemory::bound_bytes(verbs::pin_limit_bytes())};
+#else
+    return {};
+#endif
+  }
   Result<std::unique_ptr<Port>> open(const Rail* rail, [[maybe_unused]] const Config& config) const override {
     assert(rail);
 #if __has_include(<infiniband/verbs.h>)
