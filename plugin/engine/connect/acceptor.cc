@@ -225,7 +225,8 @@ void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLan
   if (hello.kind == Hello::Kind::first) answered.rails = rails_.with_ports();
   if (const Status begun = begin_lane(lane, hello, answered); !begun.ok()) {
     const bool no_wire = begun.code() == Code::invalid_config;
-    if (no_wire) note_rejected(hello.peer + ": " + begun.message(), true);
+    // a join may ask for a better wire alone (reconcile/wire_upgrade.h)
+    if (no_wire && hello.kind == Hello::Kind::first) note_rejected(hello.peer + ": " + begun.message(), true);
     return refuse(caller, no_wire ? Hello::Refusal::wire : Hello::Refusal::none, begun.message());
   }
   Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);

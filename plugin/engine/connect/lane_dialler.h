@@ -25,8 +25,9 @@ struct JoinOrder {
   protocol::LaneId lane = 0;
   RailPair rails;
   Route route;
-  Nanos time{0};               // to connect, and as much again from an established connection on
-  bool is_peer_probe = false;  // a peer probe: announces our rails, and brings no lane
+  Nanos time{0};                 // to connect, and as much again from an established connection on
+  bool is_peer_probe = false;    // a peer probe: announces our rails, and brings no lane
+  std::string better_than = {};  // a wire: the lane goes by a better one (has_better_wire()); empty: by any
 };
 
 // A dial under way. Destroying a Join cancels the dial, without an answer.
@@ -48,6 +49,9 @@ class LaneDialler {
   virtual Result<std::unique_ptr<Join>> join(const JoinOrder& order, Answered answered) = 0;
   // Returns why a connection from that rail of ours would lead nowhere. Empty: it may lead to the peer.
   virtual std::string why_no_route(int rail, const Route& route) = 0;
+  // True: a lane from that rail of ours may go by a better wire than `wire`, and lanes to the peer did. The default:
+  // lanes have one wire.
+  virtual bool has_better_wire(int /*rail*/, const std::string& /*wire*/) { return false; }
 
  protected:
   ~LaneDialler() = default;

@@ -66,11 +66,15 @@ std::string RailDialler::why_no_route(int rail, const Route& route) {
   return engine::why_no_route((*self_.rails)[std::size_t(rail)], route);
 }
 
+bool RailDialler::has_better_wire(int rail, const std::string& wire) {
+  return self_.wires->has_better(rail, peer_, wire);
+}
+
 // Begins the wire's lane and the dial. A probe needs no lane of a wire.
 Result<std::unique_ptr<Join>> RailDialler::join(const JoinOrder& order, Answered answered) {
   Wires::Begun begun;
   if (!order.is_peer_probe) {
-    RW_ASSIGN_OR_RETURN(begun, self_.wires->dial(order.rails.local, peer_));
+    RW_ASSIGN_OR_RETURN(begun, self_.wires->dial(order.rails.local, peer_, order.better_than));
   }
   auto join = std::make_unique<RailJoin>(*this, order, std::move(begun), std::move(answered));
   join->dial();

@@ -28,6 +28,7 @@ class RailDialler final : public LaneDialler {
 
   Result<std::unique_ptr<Join>> join(const JoinOrder& order, Answered answered) override;
   std::string why_no_route(int rail, const Route& route) override;
+  bool has_better_wire(int rail, const std::string& wire) override;
 
  private:
   class RailJoin;

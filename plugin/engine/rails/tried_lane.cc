@@ -7,12 +7,12 @@
 
 namespace railweave::engine {
 
-TriedLane::TriedLane(std::unique_ptr<wire::PendingLane> lane, std::shared_ptr<WireFailures> failures, int rail,
+TriedLane::TriedLane(std::unique_ptr<wire::PendingLane> lane, std::shared_ptr<WireHistory> history, int rail,
                      const InstanceId& peer, std::string_view wire)
-    : lane_(std::move(lane)), failures_(std::move(failures)), rail_(rail), peer_(peer), wire_(wire) {}
+    : lane_(std::move(lane)), history_(std::move(history)), rail_(rail), peer_(peer), wire_(wire) {}
 
 TriedLane::~TriedLane() {
-  if (started_at_ != TimePoint::max() && now() - started_at_ >= kPatience) note_failure();
+  if (started_at_ != TimePoint::max() && now() - started_at_ >= kPatience) note(&WireHistory::note_failure);
 }
 
 void TriedLane::start(wire::Bootstrap bootstrap) {
@@ -22,15 +22,16 @@ void TriedLane::start(wire::Bootstrap bootstrap) {
 
 Result<std::unique_ptr<wire::Lane>> TriedLane::poll() {
   Result<std::unique_ptr<wire::Lane>> made = lane_->poll();
-  if (!made.ok()) note_failure();
-  if (!made.ok() || *made) started_at_ = TimePoint::max();
+  if (made.ok() && !*made) return made;
+  note(made.ok() ? &WireHistory::note_lane : &WireHistory::note_failure);
+  started_at_ = TimePoint::max();
   return made;
 }
 
-// Without memory the failure is forgotten: the next dial tries the wire again.
-void TriedLane::note_failure() {
+// Without memory nothing is noted: the next dial tries the wire again.
+void TriedLane::note(void (WireHistory::*what)(TimePoint, int, const InstanceId&, std::string_view)) {
   try {
-    failures_->note(now(), rail_, peer_, wire_);
+    (*history_.*what)(now(), rail_, peer_, wire_);
   } catch (const std::bad_alloc&) {
   }
 }

@@ -1,19 +1,19 @@
-// A pending lane on whose wire both ends had agreed. Notes in WireFailures when no lane comes of it.
+// A pending lane on whose wire both ends had agreed. Notes in WireHistory what comes of it.
 // Threads: the reactor's only.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "engine/rails/wire_failures.h"
+#include "engine/rails/wire_history.h"
 #include "wire/port.h"
 
 namespace railweave::engine {
 
 class TriedLane final : public wire::PendingLane {
  public:
-  // `rail`, `peer`, `wire`: as in WireFailures.
-  TriedLane(std::unique_ptr<wire::PendingLane> lane, std::shared_ptr<WireFailures> failures, int rail,
+  // `rail`, `peer`, `wire`: as in WireHistory.
+  TriedLane(std::unique_ptr<wire::PendingLane> lane, std::shared_ptr<WireHistory> history, int rail,
             const InstanceId& peer, std::string_view wire);
   // A lane that was pending for kPatience and is given up counts as a failure. One given up sooner may have ended for a
   // reason that has nothing to do with its wire.
@@ -27,10 +27,10 @@ class TriedLane final : public wire::PendingLane {
  private:
   static constexpr Nanos kPatience = std::chrono::seconds(1);
 
-  void note_failure();
+  void note(void (WireHistory::*what)(TimePoint, int, const InstanceId&, std::string_view));
 
   const std::unique_ptr<wire::PendingLane> lane_;
-  const std::shared_ptr<WireFailures> failures_;
+  const std::shared_ptr<WireHistory> history_;
   const int rail_;
   const InstanceId peer_;
   const std::string wire_;

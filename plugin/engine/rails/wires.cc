@@ -52,7 +52,7 @@ Wires::Wires(const Config& config) : Wires(config, wires_of(config)) {}
 Wires::Wires(const Config& config, std::vector<const wire::Wire*> wires)
     : config_(config),
       wires_(std::move(wires)),
-      failures_(std::make_shared<WireFailures>()),
+      history_(std::make_shared<WireHistory>()),
       within_host_(open(nullptr)) {}
 
 Status Wires::check() const {
@@ -117,20 +117,34 @@ Result<Wires::Candidate> Wires::begin(const OpenPort& open, wire::Port::Role rol
   RW_ASSIGN_OR_RETURN(candidate.pending, open.port->begin_lane(role));
   if (!open.wire->is_plain())
     candidate.pending =
-        std::make_unique<TriedLane>(std::move(candidate.pending), failures_, rail, peer, open.wire->name());
+        std::make_unique<TriedLane>(std::move(candidate.pending), history_, rail, peer, open.wire->name());
   return candidate;
 }
 
-Result<Wires::Begun> Wires::dial(int rail, const InstanceId& peer) {
+// Returns the open ports whose wires the list has before `wire`. All, if `wire` is empty or has no port.
+std::span<const Wires::OpenPort> Wires::ports_before(int rail, std::string_view wire) {
+  const std::vector<OpenPort>& open = ports_of(rail).open;
+  const auto end = std::ranges::find(open, wire, [](const OpenPort& one) { return one.wire->name(); });
+  return std::span(open).first(std::size_t(end - open.begin()));
+}
+
+bool Wires::has_better(int rail, const InstanceId& peer, std::string_view wire) {
+  return std::ranges::any_of(ports_before(rail, wire), [&](const OpenPort& open) {
+    return history_->has_brought_lanes(peer, open.wire->name()) &&
+           !history_->is_left_out(now(), rail, peer, open.wire->name());
+  });
+}
+
+Result<Wires::Begun> Wires::dial(int rail, const InstanceId& peer, std::string_view better_than) {
   Begun begun;
-  const Ports& ports = ports_of(rail);
-  Status why_not(Code::system, Scope::lane, "no wire can be used" + ports.closed);
+  const std::span<const OpenPort> ports = ports_before(rail, better_than);
+  Status why_not(Code::system, Scope::lane, "no wire can be used" + ports_of(rail).closed);
   const auto is_left_out = [&](const OpenPort& open) {
-    return failures_->is_left_out(now(), rail, peer, open.wire->name());
+    return history_->is_left_out(now(), rail, peer, open.wire->name());
   };
   // Where every wire failed lately, any of them is better than none.
-  const bool all_are = std::ranges::all_of(ports.open, is_left_out);
-  for (const OpenPort& open : ports.open) {
+  const bool all_are = std::ranges::all_of(ports, is_left_out);
+  for (const OpenPort& open : ports) {
     if (!all_are && is_left_out(open)) continue;
     Result<Candidate> candidate = begin(open, wire::Port::Role::dialler, rail, peer);
     Result<wire::Offer> offer = candidate.ok() ? candidate->pending->offer() : Result<wire::Offer>(candidate.status());
@@ -171,9 +185,7 @@ Result<Wires::Begun> Wires::accept(int rail, const InstanceId& peer, const std::
     const OpenPort* const plain = open_port([](const OpenPort& open) { return open.wire->is_plain(); });
     return plain ? accept_on(*plain, rail, peer, {{}, std::move(descriptor)}) : Result<Begun>(why_not);
   }
-  const auto is_left_out = [&](const WireOffer& offer) {
-    return failures_->is_left_out(now(), rail, peer, offer.wire);
-  };
+  const auto is_left_out = [&](const WireOffer& offer) { return history_->is_left_out(now(), rail, peer, offer.wire); };
   const bool all_are = std::ranges::all_of(offered, is_left_out);
   for (const WireOffer& offer : offered) {
     const OpenPort* const port = open_port([&](const OpenPort& open) { return open.wire->name() == offer.wire; });

@@ -9,12 +9,14 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
 #include "engine/connect/hello.h"
-#include "engine/rails/wire_failures.h"
+#include "engine/rails/wire_history.h"
 #include "railweave/config.h"
 #include "railweave/device.h"
 #include "railweave/status.h"
@@ -62,9 +64,13 @@ class Wires {
     bool is_plain() const;  // both ends agreed on the plain wire
   };
   // Begins the dialler's end of a lane to `peer`, from our rail `rail`, or to a process of this host (kWithinHost).
-  // Wires that can begin no lane now are left out. Errors: those of Port::begin_lane() if none can.
+  // Wires that can begin no lane now are left out. `better_than`: offers only wires that the list has before this one;
+  // empty: all. Errors: those of Port::begin_lane() if none can.
   static constexpr int kWithinHost = -1;
-  Result<Begun> dial(int rail, const InstanceId& peer);
+  Result<Begun> dial(int rail, const InstanceId& peer, std::string_view better_than = {});
+  // True: on our rail `rail` the list has a wire before `wire` which is not left out now, and by which lanes came up to
+  // `peer`, from any rail.
+  bool has_better(int rail, const InstanceId& peer, std::string_view wire);
   // Begins the acceptor's end, on the first wire offered that can be used here. Without an offer the dialler has the
   // plain wire only. Errors: invalid_config (no wire in common; the message names those of both ends), Code::remote (a
   // malformed offer), exhausted, system.
@@ -86,12 +92,13 @@ class Wires {
 
   Ports open(const Rail* rail) const;
   Ports& ports_of(int rail);
+  std::span<const OpenPort> ports_before(int rail, std::string_view wire);
   Result<Candidate> begin(const OpenPort& open, wire::Port::Role role, int rail, const InstanceId& peer) const;
   Result<Begun> accept_on(const OpenPort& open, int rail, const InstanceId& peer, wire::Offer received) const;
 
   const Config& config_;
   const std::vector<const wire::Wire*> wires_;
-  const std::shared_ptr<WireFailures> failures_;  // pending lanes note their failures here
+  const std::shared_ptr<WireHistory> history_;  // pending lanes note here what came of them
   Ports within_host_;
   std::vector<Ports> by_rail_;
 };

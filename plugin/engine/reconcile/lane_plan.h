@@ -26,6 +26,7 @@ struct RailPair {
 struct Surplus {
   RailPair rails;
   int keep = 0;
+  std::string first_wire = {};  // lanes of this wire retire before others; empty: none do
   friend bool operator==(const Surplus&, const Surplus&) = default;
 };
 

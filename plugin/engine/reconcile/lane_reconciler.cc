@@ -30,6 +30,7 @@ LaneReconciler::LaneReconciler(const SessionAccess& session, const Options& opti
       options_(options),
       peer_rails_(std::move(peer_rails)),
       pairs_(hooks()) {
+  steady_at_ = now() + WireUpgrade::kFirstWait;
   know_pairs();
   const bool is_astray = first.dialled_rail >= 0 && first.dialled_rail != first.rails.remote;
   pairs_.begin(first.rails, now(), is_astray);
@@ -151,12 +152,36 @@ void LaneReconciler::poll() {
            any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t))
         planned_well &= dial(due);
     }
+    if (!any) upgrade_wires(t);
     lanes_.retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
     poll_at(t);
   });
 }
 
-bool LaneReconciler::dial(const RailPairs::Due& due) {
+void LaneReconciler::upgrade_wires(TimePoint t) {
+  for (const LaneTable::OpenLane& lane : lanes_.table().open_lanes()) {
+    RailPairs::Pair* const pair = pairs_.find(lane.rails);
+    if (!pair || !dialler_.has_better_wire(lane.rails.local, lane.wire)) continue;
+    if (t < pair->upgrade.due_at(pair->up_since, pair->backoff.last()) || !pairs_.may_replace_lane(*pair, t)) continue;
+    pair->upgrade.began(t, lane.wire);
+    (void)dial({pair, kPlacesMax, RailPairs::kTime}, lane.wire);
+  }
+}
+
+// Returns when the next lane may be replaced, as far as this depends on time alone. A welcomed lane is not open yet, and
+// its wire is not known here.
+TimePoint LaneReconciler::next_upgrade() const {
+  TimePoint next = steady_at_ > now() ? steady_at_ : TimePoint::max();
+  for (const LaneTable::OpenLane& lane : lanes_.table().open_lanes()) {
+    const RailPairs::Pair* const pair = pairs_.find(lane.rails);
+    if (!pair || !dialler_.has_better_wire(lane.rails.local, lane.wire)) continue;
+    const TimePoint due = pair->upgrade.due_at(pair->up_since, pair->backoff.last());
+    if (due > now()) next = std::min(next, due);
+  }
+  return next;
+}
+
+bool LaneReconciler::dial(const RailPairs::Due& due, const std::string& better_than) {
   if (open_and_under_way() >= due.room) return true;
   RailPairs::Pair& pair = *due.pair;
   if (free_again_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
@@ -170,11 +195,16 @@ bool LaneReconciler::dial(const RailPairs::Due& due) {
   auto attempt = std::make_unique<Attempt>();
   Attempt* const raw = attempt.get();
   const Nanos time = is_short(pair, route) ? std::min(due.time, kTimeOfFirstFamily) : due.time;
-  const JoinOrder order{.lane = free_number(), .rails = pair.rails, .route = route, .time = time};
+  const JoinOrder order{
+      .lane = free_number(), .rails = pair.rails, .route = route, .time = time, .better_than = better_than};
   Result<std::unique_ptr<Join>> join = dialler_.join(
       order, [this, raw](const JoinAnswer& answer) { (void)lanes_.guarded([&] { on_answer(*raw, answer); }); });
   if (!join.ok()) {
     RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, join.status().message());
+    if (!better_than.empty()) {
+      pair.upgrade.failed();
+      return true;
+    }
     note_undialled(pair, join.status().message());
     note_failed_try(pair);
     return false;
@@ -183,6 +213,7 @@ bool LaneReconciler::dial(const RailPairs::Due& due) {
   attempt->pair = &pair;
   attempt->family = route.source.family;
   attempt->link_local = discovery::is_link_local(route.target.address);
+  attempt->is_upgrade = !better_than.empty();
   attempt->began_at = now();
   attempt->lane = order.lane;
   attempt->what = route_text(own(pair.rails), route);
@@ -254,6 +285,10 @@ void LaneReconciler::on_answer(Attempt& attempt, const JoinAnswer& answer) {
   if (lanes_.on_answer(answer, pair.rails, false)) return;
   // without a confirm the peer has no lane of that number
   if (answer.kind != Kind::duplicate) free_again_.push_back(over->lane);
+  if (over->is_upgrade) {  // the pair's other lanes carry
+    pair.upgrade.failed();
+    return poll();
+  }
   if (answer.kind == Kind::wrong_welcome) {
     note_failure(pair, answer.why);
     return poll();
@@ -287,7 +322,9 @@ void LaneReconciler::on_welcome(Attempt& attempt, int remote_rail) {
   const Status taken = attempt.join->take(where, failures_.knows(where));
   if (!taken.ok()) return no_lane(attempt, taken.message());
   if (where != pair.rails) note_failure(pair, astray(where));
+  steady_at_ = now() + WireUpgrade::kFirstWait;
   failures_.came_up(where);
+  if (attempt.is_upgrade) pair.upgrade.came_up();
   if (where == pair.rails) families_.came_up(where, attempt.family);
   if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());
   poll();
@@ -338,7 +375,7 @@ void LaneReconciler::note_failure(RailPairs::Pair& pair, std::string why) {
 
 void LaneReconciler::poll_at(TimePoint t) {
   if (timer_) timers_.cancel(std::exchange(timer_, 0));
-  const TimePoint next = pairs_.next_change(t);
+  const TimePoint next = std::min(pairs_.next_change(t), next_upgrade());
   if (next == TimePoint::max()) return;
   timer_ = timers_.at(next, [this] {
     timer_ = 0;

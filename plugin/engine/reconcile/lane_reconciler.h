@@ -80,6 +80,7 @@ class LaneReconciler {
     std::string what;  // "eth0 to 10.0.0.2:4000"
     Address::Family family = Address::Family::v4;
     bool link_local = false;  // the addresses are link-local
+    bool is_upgrade = false;  // the lane is to replace one of a worse wire
     TimePoint began_at{};
     std::optional<Joining> joining;
     std::unique_ptr<Join> join;
@@ -93,7 +94,8 @@ class LaneReconciler {
   RailPairs::Hooks hooks();
   void know_pairs();
   // False: the pair has no route, so the plan has changed.
-  bool dial(const RailPairs::Due& due);
+  bool dial(const RailPairs::Due& due, const std::string& better_than = {});
+  void upgrade_wires(TimePoint t);
   bool has_other_way(const RailPair& rails, Address::Family than) const;
   bool take_peer_rail(int rail, const PeerRail& is);
   bool may_change_family(const RailPairs::Pair& pair, Address::Family from) const;
@@ -111,6 +113,7 @@ class LaneReconciler {
   std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);
   void poll_at(TimePoint t);
+  TimePoint next_upgrade() const;
   TimePoint now() const { return lanes_.now(); }
   int open_and_under_way() const { return int(lanes_.rails_in_use().size() + attempts_.size()); }
   const Rail& own(const RailPair& rails) const { return rails_[std::size_t(rails.local)]; }
@@ -129,6 +132,7 @@ class LaneReconciler {
   std::uint32_t next_lane_ = 1;                     // the next unused number; each is used once in a session
   std::vector<protocol::LaneId> free_again_;        // numbers whose lanes were never confirmed
   bool probed_ = false;                             // by the peer, since the last poll
+  TimePoint steady_at_{};                           // when the lane that was welcomed last may be replaced
   Timers::TimerId timer_ = 0;
 };
 

@@ -17,6 +17,7 @@
 #include "engine/reconcile/backoff.h"
 #include "engine/reconcile/lane_plan.h"
 #include "engine/reconcile/rail_backoff.h"
+#include "engine/reconcile/wire_upgrade.h"
 #include "railweave/units.h"
 
 namespace railweave::engine {
@@ -42,6 +43,7 @@ class RailPairs {
     TimePoint up_since{};       // when its last lane came up; TimePoint{}: it never carried
     TimePoint retires_since{};  // when its surplus lanes began to retire; TimePoint{}: it has none
     Backoff backoff;
+    WireUpgrade upgrade;
 
     bool carried() const { return up_since != TimePoint{}; }
     // True: a session whose peer is gone may wait for a lane of this pair. False: the pair never came up in spite of a
@@ -110,6 +112,9 @@ class RailPairs {
   // number of their pair. (A lane may have been dialled for another pair.) A lane that retires in vain serves again
   // after kRetireMost, and retires again later. Call after see_lanes().
   std::vector<Surplus> surplus(TimePoint t);
+
+  // True: the pair has all of its lanes, none is retiring, and one more may be dialled to replace one of them.
+  bool may_replace_lane(const Pair& pair, TimePoint t) const;
 
   // Returns when a lane will be due, or no longer surplus, by time alone; TimePoint::max(): never.
   TimePoint next_change(TimePoint t) const;

@@ -15,9 +15,14 @@ std::vector<Surplus> RailPairs::surplus(TimePoint t) {
       continue;
     }
     if (pair->retires_since == TimePoint{} || t >= pair->retires_since + kRetireAgain) pair->retires_since = t;
-    if (is_retiring(*pair, t)) surplus.push_back({pair->rails, keep});
+    if (is_retiring(*pair, t)) surplus.push_back({pair->rails, keep, pair->upgrade.replaced_wire()});
   }
   return surplus;
+}
+
+bool RailPairs::may_replace_lane(const Pair& pair, TimePoint t) const {
+  return pair.up > 0 && pair.up <= pair.lanes && pair.joining == 0 && pair.retires_since == TimePoint{} &&
+         may_have_lanes(pair, t);
 }
 
 // True: a backup pair, both rails of which carry by their primary pairs.

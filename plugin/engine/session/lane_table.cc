@@ -29,6 +29,14 @@ std::vector<RailPair> LaneTable::rails_of_lanes() const {
   return open;
 }
 
+std::vector<LaneTable::OpenLane> LaneTable::open_lanes() const {
+  std::vector<OpenLane> open;
+  const MutexLock lock(metrics_mutex_);
+  for (int i = 0; i < count(); ++i)
+    if (at(i).is_open()) open.push_back({at(i).id(), at(i).rails(), metrics_[std::size_t(i)]->wire});
+  return open;
+}
+
 bool LaneTable::every_lane_is_blocked() const {
   bool any = false;
   for (int i = 0; i < count(); ++i) {

@@ -47,6 +47,13 @@ class LaneTable {
   // --- without a claim
   // Returns the pair of rails of each open lane. On the thread that adds lanes.
   std::vector<RailPair> rails_of_lanes() const;
+  struct OpenLane {
+    protocol::LaneId id = 0;
+    RailPair rails;
+    std::string wire;  // Wire::name()
+  };
+  // Returns each open lane. On the thread that adds lanes.
+  std::vector<OpenLane> open_lanes() const;
   // True: there are open lanes, and each is blocked, those that other threads hold included. A lane that is not blocked
   // may still write acks.
   bool every_lane_is_blocked() const;

@@ -167,13 +167,14 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
   };
   std::vector<Retiring> retiring;
   for (const Surplus& too_many : surplus) {
-    std::vector<protocol::LaneId> its;
-    for (int i = 0; i < table_.count(); ++i)
-      if (table_.at(i).is_open() && table_.at(i).rails() == too_many.rails) its.push_back(table_.at(i).id());
-    std::ranges::sort(its);
-    const char* const why =
-        too_many.keep == 0 ? "retires: primary pairs carry again" : "retires: its pair has more lanes than planned";
-    for (std::size_t i = std::size_t(too_many.keep); i < its.size(); ++i) retiring.push_back({its[i], why});
+    std::vector<LaneTable::OpenLane> its = table_.open_lanes();
+    std::erase_if(its, [&](const auto& lane) { return lane.rails != too_many.rails; });
+    const auto is_worse = [&](const LaneTable::OpenLane& lane) { return lane.wire == too_many.first_wire; };
+    std::ranges::sort(its, {}, [&](const auto& lane) { return std::pair(is_worse(lane), lane.id); });
+    for (std::size_t i = std::size_t(too_many.keep); i < its.size(); ++i)
+      retiring.push_back({its[i].id, too_many.keep == 0 ? "retires: primary pairs carry again"
+                                     : is_worse(its[i]) ? "retires: a lane of a better wire serves instead"
+                                                        : "retires: its pair has more lanes than planned"});
   }
   bool news = false;
   for (int i = 0; i < table_.count(); ++i) {

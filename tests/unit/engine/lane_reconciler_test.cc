@@ -233,6 +233,63 @@ TEST_F(LaneReconcilerTest, a_rail_of_the_peer_is_not_dialled_while_its_link_is_d
   EXPECT_EQ(dialled({1, 1}), 2);
 }
 
+// ------------------------------------------------------------------- a lane is replaced by a lane of a better wire
+
+// One pair with one lane, whose wire is not the best one.
+class WireUpgrades : public LaneReconcilerTest {
+ protected:
+  void SetUp() override {
+    dialler_.worse_wire = "paper";
+    begin(1, false, 1);
+  }
+  bool retires(protocol::LaneId lane) { return protocol_.lock()->is_retiring(lane); }
+};
+
+TEST_F(WireUpgrades, begin_when_the_lane_is_steady) {
+  timers_.pass(WireUpgrade::kFirstWait - 1ns);
+  EXPECT_TRUE(dialler_.joins.empty());
+  timers_.pass(1ns);
+  ASSERT_EQ(dialler_.joins.size(), 1u);
+  EXPECT_EQ(order(0).better_than, "paper");
+  timers_.pass(1min);
+  EXPECT_EQ(dialler_.joins.size(), 1u) << "a dial is under way";
+}
+
+TEST_F(WireUpgrades, end_when_the_better_lane_serves) {
+  timers_.pass(WireUpgrade::kFirstWait);
+  dialler_.welcome(0);
+  EXPECT_TRUE(retires(0));
+  EXPECT_FALSE(retires(order(0).lane));
+  timers_.pass(1min);
+  EXPECT_EQ(dialler_.joins.size(), 1u);
+}
+
+TEST_F(WireUpgrades, that_fail_come_less_often_and_leave_the_pair_alone) {
+  timers_.pass(WireUpgrade::kFirstWait);
+  dialler_.answer(0, Kind::failed);
+  EXPECT_FALSE(retires(0));
+  timers_.pass(2 * WireUpgrade::kFirstWait - 1ns);
+  EXPECT_EQ(dialler_.joins.size(), 1u);
+  timers_.pass(1ns);
+  ASSERT_EQ(dialler_.joins.size(), 2u);
+  dialler_.answer(1, Kind::failed);
+  lose_first_lane();
+  reconciler_->poll();
+  timers_.pass(1s);
+  ASSERT_EQ(dialler_.joins.size(), 3u) << "the failures put the pair into backoff";
+  EXPECT_EQ(order(2).better_than, "");
+}
+
+TEST_F(WireUpgrades, that_cannot_begin_come_less_often) {
+  dialler_.cannot_begin = Status(Code::system, Scope::lane, "no device");
+  timers_.pass(2min);
+  dialler_.cannot_begin = {};
+  timers_.pass(9s);
+  EXPECT_TRUE(dialler_.joins.empty()) << "the tries are due after 10, 30, 70 and 130 s";
+  timers_.pass(1s);
+  EXPECT_EQ(dialler_.joins.size(), 1u);
+}
+
 TEST_F(LaneReconcilerTest, destruction_gives_up_dials_and_the_timer) {
   begin();
   dialler_.answer(0, Kind::failed);

@@ -76,6 +76,8 @@ class PaperDialler final : public LaneDialler {
     return no_route ? no_route(rail, route) : std::string();
   }
 
+  bool has_better_wire(int, const std::string& wire) override { return wire == worse_wire; }
+
   // Answers join `number`; the first is 0.
   void answer(std::size_t number, JoinAnswer::Kind kind, std::string why = "no") {
     answer(number, {.kind = kind, .why = std::move(why)});
@@ -94,6 +96,7 @@ class PaperDialler final : public LaneDialler {
   }
 
   std::vector<std::shared_ptr<Dialled>> joins;  // all calls of join() that succeeded
+  std::string worse_wire;  // lanes of this wire are to be replaced; the replacement's wire is "better"
   bool lacks_memory = false;
   Status cannot_begin, cannot_take;
   std::function<std::string(int, const Route&)> no_route;
@@ -108,8 +111,9 @@ class PaperDialler final : public LaneDialler {
       ++dialled_->taken;
       if (!dialler_.cannot_take.ok()) return dialler_.cannot_take;
       const protocol::LaneId lane = dialled_->order.lane;
+      const char* const wire = dialled_->order.better_than.empty() ? "paper" : "better";
       EXPECT_TRUE(dialler_.lanes_.add_lane(
-          lane, where, std::make_unique<PaperLane>(dialler_.papers_[lane], "eth" + std::to_string(where.local)),
+          lane, where, std::make_unique<PaperLane>(dialler_.papers_[lane], "eth" + std::to_string(where.local), wire),
           doubtful));
       return {};
     }

@@ -52,8 +52,8 @@ struct Paper {
 
 class PaperLane final : public wire::Lane {
  public:
-  PaperLane(Paper& paper, std::string rail)
-      : paper_(paper), metrics_(std::make_shared<wire::LaneMetrics>("paper", std::move(rail), "near", "far")) {}
+  PaperLane(Paper& paper, std::string rail, std::string_view wire = "paper")
+      : paper_(paper), metrics_(std::make_shared<wire::LaneMetrics>(wire, std::move(rail), "near", "far")) {}
   ~PaperLane() override { paper_.closed = true; }
 
   Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {

@@ -22,9 +22,10 @@ class StandingClock final : public Clock {
 
 class SessionLanesTest : public testing::Test, public LanesOwner {
  protected:
-  void add_lane(int number, int rail) {
+  void add_lane(int number, int rail, std::string_view wire = "paper") {
     ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(number), {rail, rail},
-                                std::make_unique<PaperLane>(paper_[number], "eth" + std::to_string(rail)), false));
+                                std::make_unique<PaperLane>(paper_[number], "eth" + std::to_string(rail), wire),
+                                false));
   }
   // Adds two lanes over two pairs of rails. Neither is heard for so long that the peer counts as silent.
   void add_two_silent_lanes() {

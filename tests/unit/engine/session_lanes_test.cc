@@ -59,6 +59,18 @@ TEST_F(SessionLanesTest, retire__the_log_says_why_a_lane_retires) {
                                              "lane 2 to paper serves again"}));
 }
 
+TEST_F(SessionLanesTest, retire__a_lane_of_the_worse_wire_goes_first) {
+  static std::vector<std::string> lines;
+  add_lane(0, 0, "better");
+  add_lane(1, 0);
+  add_lane(2, 0, "better");
+  const LogSink before =
+      set_log_sink([](LogLevel, LogTopic, const char*, int, std::string_view text) { lines.emplace_back(text); });
+  lanes_.retire({{{0, 0}, 2, "paper"}});
+  set_log_sink(before);
+  EXPECT_EQ(lines, (std::vector<std::string>{"lane 1 to paper retires: a lane of a better wire serves instead"}));
+}
+
 TEST_F(SessionLanesTest, carry_out__the_log_says_how_long_a_peer_is_stopped) {
   static std::string line;
   add_lane(0, 0);

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "tests/unit/engine/paper_lane.h"
+
 namespace railweave::engine {
 namespace {
 
@@ -14,7 +16,7 @@ using wire::Port;
 
 constexpr int kRail = 0;
 
-// A fake pending lane: records the offer of the other end. No lane comes of it.
+// A fake pending lane: records the offer of the other end.
 class PaperPending final : public PendingLane {
  public:
   PaperPending(std::string& heard, bool is_torn) : heard_(heard), is_torn_(is_torn) {}
@@ -26,12 +28,13 @@ class PaperPending final : public PendingLane {
   void start(wire::Bootstrap) override {}
   Result<std::unique_ptr<wire::Lane>> poll() override {
     if (is_torn_) return Status(Code::remote, Scope::lane, "torn");
-    return std::unique_ptr<wire::Lane>();
+    return std::unique_ptr<wire::Lane>(std::make_unique<PaperLane>(paper_, "eth0"));
   }
 
  private:
   std::string& heard_;
   const bool is_torn_;
+  Paper paper_;
 };
 
 // A fake wire: records which lanes began, and the offers that its pending lanes received.
@@ -225,6 +228,31 @@ TEST_F(WireChoice, a_lane_on_its_way_that_is_given_up_at_once_is_no_failure) {
   EXPECT_EQ(wires.dial(kRail, kPeer)->offers().size(), 2u);
 }
 
+TEST_F(WireChoice, a_wire_that_brought_lanes_is_better_than_a_later_one) {
+  Wires wires = made_of({&fast, &plain});
+  EXPECT_FALSE(wires.has_better(kRail, kPeer, "plain")) << "no lane ever went by the fast wire";
+  auto begun = wires.dial(kRail, kPeer);
+  EXPECT_TRUE(Wires::agree(*begun, {{"fast", kNine}}).ok());
+  establish(*begun, false);
+  EXPECT_TRUE(wires.has_better(kRail, kPeer, "plain"));
+  EXPECT_FALSE(wires.has_better(kRail, kPeer, "fast"));
+  EXPECT_FALSE(wires.has_better(kRail, kOther, "plain"));
+  fast.is_torn = true;
+  begun = wires.dial(kRail, kPeer, "plain");
+  EXPECT_EQ(begun->offers(), (Offers{{"fast", kNine}}));
+  EXPECT_TRUE(Wires::agree(*begun, {{"fast", kNine}}).ok());
+  establish(*begun, true);
+  EXPECT_FALSE(wires.has_better(kRail, kPeer, "plain")) << "the wire is left out";
+}
+
+TEST_F(WireChoice, no_lane_begins_by_a_better_wire_that_lacks_something) {
+  Wires wires = made_of({&fast, &plain});
+  fast.is_short = true;
+  EXPECT_EQ(wires.dial(kRail, kPeer, "plain").status().message(), "no more of these");
+  EXPECT_EQ(wires.dial(kRail, kPeer, "fast").status().message(), "no wire can be used");
+  EXPECT_EQ(plain.begun, "");
+}
+
 TEST_F(WireChoice, encryption_leaves_out_wires_that_cannot_encrypt) {
   config.encrypt = true;
   Wires wires = made_of({&fast, &plain});
@@ -243,26 +271,6 @@ TEST_F(WireChoice, without_any_wire_the_error_says_why) {
   Wires wires = made_of({&absent});
   EXPECT_EQ(wires.dial(kRail, kPeer).status().message(), "no wire can be used; absent: no paper");
   EXPECT_FALSE(wires.accept(kRail, kPeer, {}).ok());
-}
-
-TEST(WireFailures, a_failure_is_forgotten_after_a_minute) {
-  WireFailures failures;
-  const TimePoint t{};
-  failures.note(t, 0, kPeer, "fast");
-  EXPECT_TRUE(failures.is_left_out(t + std::chrono::seconds(59), 0, kPeer, "fast"));
-  EXPECT_FALSE(failures.is_left_out(t + std::chrono::seconds(60), 0, kPeer, "fast"));
-  EXPECT_FALSE(failures.is_left_out(t, 1, kPeer, "fast"));
-  EXPECT_FALSE(failures.is_left_out(t, 0, kOther, "fast"));
-  EXPECT_FALSE(failures.is_left_out(t, 0, kPeer, "plain"));
-}
-
-TEST(WireFailures, the_oldest_goes_where_there_are_too_many) {
-  WireFailures failures;
-  const TimePoint t{};
-  for (int rail = 0; rail <= int(WireFailures::kEntriesMax); ++rail)
-    failures.note(t + Nanos(rail), rail, kPeer, "fast");
-  EXPECT_FALSE(failures.is_left_out(t + Nanos(5000), 0, kPeer, "fast"));
-  EXPECT_TRUE(failures.is_left_out(t + Nanos(5000), 1, kPeer, "fast"));
 }
 
 // With the wires of this build.
