@@ -70,6 +70,8 @@ SUITES = [
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}|{OF_ONE_THREAD}", 4),
     Suite("rdma", "release", "^rdma$", 900, "RDMA in software (rxe), in a VM",
           ["contract", "net_perf", "railweave_net"], on_request=True),
+    Suite("rdma-torch", "torch", "^rdma$", 1200, "the torch.distributed backend over RDMA in software, in a VM",
+          ["railweave_torch"], on_request=True),
     # Suites of `make soak`: sim and fuzz for longer and with new seeds.
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"],
           on_request=True, waits=True),

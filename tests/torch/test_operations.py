@@ -65,9 +65,10 @@ def _large(rank: int, size: int) -> None:
     """Tensors larger than one chunk of the copies to and from a device. Each operation runs with contiguous tensors and
     with tensors that are not."""
     count = 3_000_017
+    numbers = (torch.arange(count) % 1013).to(torch.float32)
 
     def of(r: int) -> torch.Tensor:
-        return (torch.arange(count, dtype=torch.float32) % 1013) + r
+        return numbers + r
 
     everything = torch.cat([of(r) for r in range(size)])
     for apart in (False, True):

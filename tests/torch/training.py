@@ -60,11 +60,11 @@ def _batch(step: int) -> torch.Tensor:
 
 
 def train(model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0, size: int = 1, skips_spare: bool = False,
-          accumulated: int = 1) -> Losses:
+          accumulated: int = 1, steps: int = STEPS) -> Losses:
     """Returns the losses over the whole batch. Each rank computes an equal part; a loss is the mean of the parts'
     means."""
     losses = []
-    for step in range(STEPS):
+    for step in range(steps):
         total = 0.0
         for piece in range(accumulated):
             words = _batch(step * accumulated + piece).chunk(size)[rank]
@@ -87,7 +87,7 @@ def train(model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0, siz
     return losses
 
 
-def _sgd(model: nn.Module) -> torch.optim.Optimizer:
+def sgd(model: nn.Module) -> torch.optim.Optimizer:
     # Without foreach, because parameters may be of several kinds.
     return torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5, foreach=False)
 
@@ -98,17 +98,17 @@ def tensor_parallel(rank: int, size: int) -> Losses:
     model, mesh = new_model(), init_device_mesh("cpu", (size,))
     for block in model.blocks:
         parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
-    return train(model, _sgd(model))
+    return train(model, sgd(model))
 
 
 def alone(**options: Any) -> Losses:
     model = new_model()
-    return train(model, _sgd(model), **options)
+    return train(model, sgd(model), **options)
 
 
 def ddp(rank: int, size: int, options: dict[str, Any]) -> Losses:
     model = DistributedDataParallel(new_model(), find_unused_parameters=options.get("skips_spare", False))
-    return train(model, _sgd(model), rank, size, **options)
+    return train(model, sgd(model), rank, size, **options)
 
 
 def zero_redundancy(rank: int, size: int) -> Losses:
@@ -123,10 +123,11 @@ def fsdp1(rank: int, size: int, strategy: str, overlap: dict[str, Any] | None = 
                                      auto_wrap_policy=ModuleWrapPolicy({Block}), device_id=torch.device("cpu"))
     if overlap is not None:
         railweave.fsdp.overlap(model, **overlap)
-    return train(model, _sgd(model), rank, size)
+    return train(model, sgd(model), rank, size)
 
 
-def fsdp2(rank: int, size: int, options: dict[str, Any]) -> Losses:
+def fsdp2_model(size: int, options: dict[str, Any]) -> Model:
+    """Returns a new model, sharded. The options are those of fsdp2()."""
     shape, names = ((2, size // 2), ("replica", "shard")) if options.get("hybrid") else ((size,), ("shard",))
     mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
     policy = MixedPrecisionPolicy()
@@ -146,6 +147,11 @@ def fsdp2(rank: int, size: int, options: dict[str, Any]) -> Losses:
             after.set_modules_to_backward_prefetch([before])
     if "overlap" in options:
         railweave.fsdp.overlap(model, **options["overlap"])
-    return train(model, _sgd(model), rank, size, accumulated=options.get("accumulated", 1))
+    return model
+
+
+def fsdp2(rank: int, size: int, options: dict[str, Any]) -> Losses:
+    model = fsdp2_model(size, options)
+    return train(model, sgd(model), rank, size, accumulated=options.get("accumulated", 1))
 
 
