@@ -62,7 +62,7 @@ def _fsdp2(rank: int, size: int) -> _Answer:
 
 
 def _workers(rank: int, size: int) -> list[float]:
-    """Returns the sums over both ranks of batches from a DataLoader, whose forked workers live while the lanes carry."""
+    """Returns sums over both ranks of batches from a DataLoader. Its forked workers live while the lanes carry."""
     sums = []
     for batch in DataLoader([torch.full((50_000,), float(i)) for i in range(_BATCHES)], num_workers=_WORKERS):
         tensor = batch[0] + rank
@@ -82,8 +82,9 @@ def _run(name: str, rank: int, size: int) -> _Answer:
 
     def counted(*args: Any) -> _Answer:
         found = body(*args)
-        dist.barrier()  # so that both ranks count a lane's last bytes
-        return {"found": found, "lanes": _lanes() if backend == "railweave" else [], "error": ""}
+        lanes = _lanes() if backend == "railweave" else []
+        dist.barrier()  # a rank that left would end the session, whose lanes the other rank counts
+        return {"found": found, "lanes": lanes, "error": ""}
 
     began = time.monotonic()
     try:
