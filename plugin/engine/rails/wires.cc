@@ -81,7 +81,7 @@ std::vector<WireOnRail> Wires::describe(const Rail& rail, const Config& config) 
 
 Wires::Ports Wires::open(const Rail* rail) const {
   const Reach reach = rail ? Reach::between_hosts : Reach::within_host;
-  Ports ports;
+  Ports ports{rail ? "rail " + rail->name : "this host"};
   for (const wire::Wire* wire : wires_) {
     if (wire->reach() != reach) continue;
     assert(!wire->name().empty() && wire->name().size() <= kWireNameMax);
@@ -92,8 +92,7 @@ Wires::Ports Wires::open(const Rail* rail) const {
       if (port.ok()) ports.open.push_back({wire, std::move(*port)});
     }
     if (why_not.ok()) continue;
-    RW_WARN(net, "wire {} is not used on {}: {}", wire->name(), rail ? "rail " + rail->name : "this host",
-            why_not.message());
+    RW_WARN(net, "wire {} is not used on {}: {}", wire->name(), ports.of, why_not.message());
     ports.closed += fmt::format("; {}: {}", wire->name(), why_not.message());
   }
   return ports;
@@ -122,8 +121,8 @@ Result<Wires::Candidate> Wires::begin(const OpenPort& open, wire::Port::Role rol
 }
 
 // Returns the open ports whose wires the list has before `wire`. All, if `wire` is empty or has no port.
-std::span<const Wires::OpenPort> Wires::ports_before(int rail, std::string_view wire) {
-  const std::vector<OpenPort>& open = ports_of(rail).open;
+std::span<Wires::OpenPort> Wires::ports_before(int rail, std::string_view wire) {
+  std::vector<OpenPort>& open = ports_of(rail).open;
   const auto end = std::ranges::find(open, wire, [](const OpenPort& one) { return one.wire->name(); });
   return std::span(open).first(std::size_t(end - open.begin()));
 }
@@ -137,19 +136,21 @@ bool Wires::has_better(int rail, const InstanceId& peer, std::string_view wire) 
 
 Result<Wires::Begun> Wires::dial(int rail, const InstanceId& peer, std::string_view better_than) {
   Begun begun;
-  const std::span<const OpenPort> ports = ports_before(rail, better_than);
+  const std::span<OpenPort> ports = ports_before(rail, better_than);
   Status why_not(Code::system, Scope::lane, "no wire can be used" + ports_of(rail).closed);
   const auto is_left_out = [&](const OpenPort& open) {
     return history_->is_left_out(now(), rail, peer, open.wire->name());
   };
   // Where every wire failed lately, any of them is better than none.
   const bool all_are = std::ranges::all_of(ports, is_left_out);
-  for (const OpenPort& open : ports) {
+  std::vector<std::pair<OpenPort*, Status>> left_out;
+  for (OpenPort& open : ports) {
     if (!all_are && is_left_out(open)) continue;
     Result<Candidate> candidate = begin(open, wire::Port::Role::dialler, rail, peer);
     Result<wire::Offer> offer = candidate.ok() ? candidate->pending->offer() : Result<wire::Offer>(candidate.status());
     if (!offer.ok()) {
       why_not = offer.status();
+      left_out.emplace_back(&open, why_not);
       continue;
     }
     assert(offer->bytes.size() <= wire::kOfferBytesMax);
@@ -157,7 +158,18 @@ Result<Wires::Begun> Wires::dial(int rail, const InstanceId& peer, std::string_v
     if (offer->descriptor) begun.descriptor = std::move(offer->descriptor);
     begun.candidates.push_back(std::move(*candidate));
   }
-  return begun.candidates.empty() ? Result<Begun>(why_not) : Result<Begun>(std::move(begun));
+  if (begun.candidates.empty()) return why_not;
+  for (const auto& [open, why] : left_out) log_left_out(*open, ports_of(rail).of, why);
+  return begun;
+}
+
+void Wires::log_left_out(OpenPort& open, const std::string& of, const Status& why) {
+  constexpr const char* kLine = "wire {} begins no lane on {}, so the lane goes by another wire of RAILWEAVE_WIRES: {}";
+  if (std::exchange(open.has_warned, true)) {
+    RW_INFO(net, kLine, open.wire->name(), of, why.message());
+  } else {
+    RW_WARN(net, kLine, open.wire->name(), of, why.message());
+  }
 }
 
 namespace {
@@ -173,8 +185,8 @@ std::string names_of(const std::vector<WireOffer>& offered) {
 
 Result<Wires::Begun> Wires::accept(int rail, const InstanceId& peer, const std::vector<WireOffer>& offered,
                                    OwnedFd descriptor) {
-  const Ports& ports = ports_of(rail);
-  const auto open_port = [&](auto&& is_it) -> const OpenPort* {
+  Ports& ports = ports_of(rail);
+  const auto open_port = [&](auto&& is_it) -> OpenPort* {
     const auto found = std::ranges::find_if(ports.open, is_it);
     return found == ports.open.end() ? nullptr : &*found;
   };
@@ -187,13 +199,16 @@ Result<Wires::Begun> Wires::accept(int rail, const InstanceId& peer, const std::
   }
   const auto is_left_out = [&](const WireOffer& offer) { return history_->is_left_out(now(), rail, peer, offer.wire); };
   const bool all_are = std::ranges::all_of(offered, is_left_out);
+  std::vector<std::pair<OpenPort*, Status>> left_out;
   for (const WireOffer& offer : offered) {
-    const OpenPort* const port = open_port([&](const OpenPort& open) { return open.wire->name() == offer.wire; });
+    OpenPort* const port = open_port([&](const OpenPort& open) { return open.wire->name() == offer.wire; });
     if (!port || (!all_are && is_left_out(offer))) continue;
     Result<Begun> begun = accept_on(*port, rail, peer, {offer.bytes});
+    if (begun.ok())
+      for (const auto& [other, why] : left_out) log_left_out(*other, ports.of, why);
     if (begun.ok() || begun.status().code() == Code::remote) return begun;
     why_not = begun.status();
-    RW_INFO(net, "wire {}, which a peer offers for a lane, failed here: {}", offer.wire, why_not.message());
+    left_out.emplace_back(port, why_not);
   }
   return why_not;
 }

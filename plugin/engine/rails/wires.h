@@ -64,16 +64,17 @@ class Wires {
     bool is_plain() const;  // both ends agreed on the plain wire
   };
   // Begins the dialler's end of a lane to `peer`, from our rail `rail`, or to a process of this host (kWithinHost).
-  // Wires that can begin no lane now are left out. `better_than`: offers only wires that the list has before this one;
-  // empty: all. Errors: those of Port::begin_lane() if none can.
+  // Wires that can begin no lane now are left out. If another wire can, they are logged: at WARN the first time.
+  // `better_than`: offers only wires that the list has before this one; empty: all. Errors: those of Port::begin_lane()
+  // if none can.
   static constexpr int kWithinHost = -1;
   Result<Begun> dial(int rail, const InstanceId& peer, std::string_view better_than = {});
   // True: on our rail `rail` the list has a wire before `wire` which is not left out now, and by which lanes came up to
   // `peer`, from any rail.
   bool has_better(int rail, const InstanceId& peer, std::string_view wire);
   // Begins the acceptor's end, on the first wire offered that can be used here. Without an offer the dialler has the
-  // plain wire only. Errors: invalid_config (no wire in common; the message names those of both ends), Code::remote (a
-  // malformed offer), exhausted, system.
+  // plain wire only. Logs as dial(). Errors: invalid_config (no wire in common; the message names those of both ends),
+  // Code::remote (a malformed offer), exhausted, system.
   Result<Begun> accept(int rail, const InstanceId& peer, const std::vector<WireOffer>& offered,
                        OwnedFd descriptor = OwnedFd());
   // Completes the dialler's end with the acceptor's answer, and drops the other candidates. Errors: Code::remote if the
@@ -84,17 +85,20 @@ class Wires {
   struct OpenPort {
     const wire::Wire* wire = nullptr;
     std::unique_ptr<wire::Port> port;
+    bool has_warned = false;  // that it could begin no lane
   };
   struct Ports {
+    std::string of;                   // "rail eth0", for messages
     std::vector<OpenPort> open = {};  // in the order of preference; only ports that could be opened
     std::string closed = {};          // the others, with the reasons; for errors
   };
 
   Ports open(const Rail* rail) const;
   Ports& ports_of(int rail);
-  std::span<const OpenPort> ports_before(int rail, std::string_view wire);
+  std::span<OpenPort> ports_before(int rail, std::string_view wire);
   Result<Candidate> begin(const OpenPort& open, wire::Port::Role role, int rail, const InstanceId& peer) const;
   Result<Begun> accept_on(const OpenPort& open, int rail, const InstanceId& peer, wire::Offer received) const;
+  static void log_left_out(OpenPort& open, const std::string& of, const Status& why);
 
   const Config& config_;
   const std::vector<const wire::Wire*> wires_;

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "railweave/log.h"
 
 #include "tests/unit/engine/paper_lane.h"
 
@@ -184,6 +188,27 @@ TEST_F(WireChoice, a_wire_that_can_begin_no_lane_is_not_offered) {
   auto begun = wires.dial(kRail, kPeer);
   ASSERT_TRUE(begun.ok());
   EXPECT_EQ(begun->offers(), Offers{});
+}
+
+std::vector<std::string> warnings;  // of the test that runs
+
+TEST_F(WireChoice, a_wire_that_can_begin_no_lane_is_a_warning_once) {
+  warnings.clear();
+  const LogSink before = set_log_sink([](LogLevel level, LogTopic, const char*, int, std::string_view text) {
+    if (level == LogLevel::warn) warnings.emplace_back(text);
+  });
+  Wires near = made_of({&fast, &plain}), far = made_of({&fast, &plain});
+  auto dialled = near.dial(kRail, kPeer);
+  fast.is_short = true;
+  EXPECT_FALSE(far.accept(kRail, kPeer, {dialled->offers().front()}).ok());
+  EXPECT_EQ(warnings, std::vector<std::string>{});  // no lane came of it, so the error says why
+  EXPECT_TRUE(far.accept(kRail, kPeer, dialled->offers()).ok());
+  const std::string line =
+      "wire fast begins no lane on rail eth0, so the lane goes by another wire of RAILWEAVE_WIRES: no more of these";
+  EXPECT_EQ(warnings, std::vector{line});
+  for (int lane = 0; lane < 3; ++lane) EXPECT_TRUE(near.dial(kRail, kPeer).ok());
+  EXPECT_EQ(warnings, (std::vector{line, line}));
+  set_log_sink(before);
 }
 
 TEST_F(WireChoice, an_acceptor_whose_wire_can_begin_no_lane_takes_the_next) {
