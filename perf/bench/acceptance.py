@@ -28,7 +28,8 @@ class Case:
     name: str  # 2x2/host
     what: str
     lab: list[str]  # options of `tools/lab run`
-    # Name to {"argv", "environment", "key", "ranks", "before", "after"}. Sides run in this order, alternately.
+    # Name to {"argv", "environment", "optional", "key", "ranks", "before", "after"}. Sides run in this order,
+    # alternately.
     sides: dict[str, dict]
     values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}, {"side", "over", "path"}
     checks: list[Check]

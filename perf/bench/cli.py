@@ -48,6 +48,8 @@ def _show(outcome: Outcome) -> None:
         worst = f" at {check['at']} bytes, the worst of {len(check['by_size'])}" if "at" in check else ""
         print(f"      {mark} {check['name']}: {check['value']:.4g}{worst}  "
               f"(bound {check['bound']}; {check['formula']})")
+    for side, reason in outcome.left_out.items():
+        print(f"      without the side {side}: {reason}")
     medians = {key: value["median"] for key, value in outcome.values.items()}
     if medians:
         print("      medians:",

@@ -42,6 +42,11 @@ def evaluate(formula: str, values: dict[str, float]) -> float:
         raise FormulaError(f"formula '{formula}': division by zero") from None
 
 
+def names_in(formula: str) -> set[str]:
+    """Returns the names of a valid formula, those of its functions too."""
+    return {node.id for node in ast.walk(ast.parse(formula, mode="eval")) if isinstance(node, ast.Name)}
+
+
 def holds(value: float, bound: str) -> bool:
     """Whether `value` keeps a bound such as `>= 0.97`. Raises FormulaError."""
     match = _BOUND.match(bound)

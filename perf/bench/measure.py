@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable, Iterable
 
@@ -17,8 +17,8 @@ from lab.steps import TAIL_CHARS, NoNamespaces, in_lab, tails
 
 from . import host, pooled
 from .acceptance import Case, Check
-from .formula import FormulaError, evaluate, holds
-from .programs import command, missing
+from .formula import FormulaError, evaluate, holds, names_in
+from .programs import command, missing, missing_file
 from .values import OF_PAIRS, NoValue, Sized, median, of_pairs, take, without_series
 
 kRoot = Path(__file__).resolve().parents[2]
@@ -41,6 +41,7 @@ class Outcome:
     stolen: dict[str, list[float]] = field(default_factory=dict)  # side to the share of the cores that the host took,
                                                                   # run by run
     counted: dict[str, list[int]] = field(default_factory=dict)  # side to the numbers of the runs that `values` use
+    left_out: dict[str, str] = field(default_factory=dict)  # optional side to why it was not measured
 
 
 def _environment(side: dict, key: Path) -> dict[str, str]:
@@ -61,9 +62,27 @@ def steps(case: Case, programs: Path, runs: dict[str, range], key: Path) -> list
     return made
 
 
+def _missing_of(side: dict, case: Case, programs: Path) -> str | None:
+    return missing(side["argv"][0], programs, case.build) or missing_file(side.get("environment", {}))
+
+
+def without_missing(case: Case, programs: Path) -> tuple[Case, dict[str, str]]:
+    """Leaves out optional sides whose programs are missing, with their values and the checks that need these. Returns
+    the rest, and side to the reason."""
+    left_out = {name: reason for name, side in case.sides.items()
+                if side.get("optional") and (reason := _missing_of(side, case, programs))}
+    values = {name: spec for name, spec in case.values.items()
+              if not {spec["side"], spec.get("over")} & left_out.keys()}
+    gone = {name for value in case.values.keys() - values.keys()
+            for name in (value, *(f"{value}_{end}" for end in OF_PAIRS))}
+    return replace(case, sides={name: side for name, side in case.sides.items() if name not in left_out},
+                   values=values, checks=[check for check in case.checks if not names_in(check.formula) & gone],
+                   skips=[check for check in case.skips if not names_in(check.formula) & gone]), left_out
+
+
 def _missing(case: Case, programs: Path) -> str | None:
     for side in case.sides.values():
-        if reason := missing(side["argv"][0], programs, case.build):
+        if reason := _missing_of(side, case, programs):
             return reason
     if "--loopback" not in case.lab and os.geteuid() != 0:
         return "no privilege for network namespaces"
@@ -181,8 +200,9 @@ def _judge(outcome: Outcome) -> None:
 def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> Outcome:
     """Measures one case. Never raises for a program's failure: a crash is a FAIL with the end of the output."""
     programs = (kRoot / "build" / case.build if case.build else build) / "bin"
+    case, left_out = without_missing(case, programs)
     if reason := _missing(case, programs):
-        return Outcome(case, "SKIP", reason)
+        return Outcome(case, "SKIP", reason, left_out=left_out)
     with tempfile.TemporaryDirectory(prefix="railweave-bench-") as name:
         folder = Path(name)
         stolen = _Stolen(case.sides, show)
@@ -191,9 +211,10 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
         except NoNamespaces as reason:
             return Outcome(case, "SKIP", str(reason).partition(": all ranks")[0])
         if status != 0:
-            return Outcome(case, "FAIL", f"exit status {status}\n{said[-TAIL_CHARS:]}{_logs(folder, said)}")
+            return Outcome(case, "FAIL", f"exit status {status}\n{said[-TAIL_CHARS:]}{_logs(folder, said)}",
+                           left_out=left_out)
         counted = {side: calmest(shares, runs) for side, shares in stolen.by_side.items()}
-        outcome = Outcome(case, "FAIL", stolen=stolen.by_side, counted=counted)
+        outcome = Outcome(case, "FAIL", stolen=stolen.by_side, counted=counted, left_out=left_out)
         try:
             raw = _collect({side: len(shares) for side, shares in stolen.by_side.items()}, folder)
             for value, spec in case.values.items():

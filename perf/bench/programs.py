@@ -30,6 +30,8 @@ _RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("ne
                "false_alarm_perf": ("net_perf",), "connect_loss_perf": ("net_perf",),
                "many_ranks_perf": ("alltoall_perf",),
                "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}
+# Net plugins of others, as NAME@PLUGIN: path in build/peers. A link to a library that was built elsewhere.
+_PLUGINS_OF_OTHERS = {"aws-ofi-nccl": "aws-ofi-nccl/libnccl-net-ofi.so"}
 # Programs with the collectives built in. For another commit that commit's program runs; the other programs take that
 # commit's plugin instead.
 _OF_COLLECTIVES = {"all_gather_perf", "all_reduce_perf", "alltoall_perf", "broadcast_perf", "gather_perf",
@@ -39,7 +41,8 @@ _OF_COLLECTIVES = {"all_gather_perf", "all_reduce_perf", "alltoall_perf", "broad
 def command(argv: list[str], programs: Path, environment: dict[str, str] | None = None) -> list[str]:
     """Returns the command to run once per rank. `programs`: the folder of the build's programs."""
     if environment:
-        return ["env", *(f"{name}={value}" for name, value in environment.items()), *command(argv, programs)]
+        return ["env", *(f"{name}={_from_root(value)}" for name, value in environment.items()),
+                *command(argv, programs)]
     name, rest = argv[0], argv[1:]
     if name == "iperf3":
         return argv
@@ -60,6 +63,11 @@ def command(argv: list[str], programs: Path, environment: dict[str, str] | None 
     return [str(programs / name), *rest]
 
 
+def _from_root(value: str) -> str:
+    """Returns the whole path of a file in .venv; another value as it is."""
+    return str(_PERF.parent / value) if value.startswith(".venv/") else value
+
+
 def _package(programs: Path) -> Path:
     """Returns the Python package of the preset torch, beside the build of `programs`."""
     return programs.parent.parent / "torch" / "python"
@@ -71,11 +79,20 @@ def _build_of(commit: str) -> Path:
 
 
 def _plugin_of(commit: str) -> Path:
+    if commit in _PLUGINS_OF_OTHERS:
+        return _PERF.parent / "build" / "peers" / _PLUGINS_OF_OTHERS[commit]
     return _build_of(commit) / "lib" / "libnccl-net-railweave.so"
 
 
 def _has_torch() -> bool:
     return any(_VENV_PYTHON.parent.parent.glob("lib/python3*/site-packages/torch/version.py"))
+
+
+def missing_file(environment: dict[str, str]) -> str | None:
+    """Returns which file of .venv that a variable names is not there, and a remedy; None if all are."""
+    lacking = [value for value in environment.values() if not Path(_from_root(value)).exists()
+               and value.startswith(".venv/")]
+    return f"{lacking[0]} is not there (tools/setup)" if lacking else None
 
 
 def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
@@ -86,6 +103,8 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
     if commit and name in _OF_COLLECTIVES:
         there = os.access(_build_of(commit) / "bin" / name, os.X_OK)
         return None if there else f"{name} of commit {commit} is not built (tools/build-commit {commit} {name})"
+    if commit in _PLUGINS_OF_OTHERS and not _plugin_of(commit).exists():
+        return f"{commit} is not there (link its library to build/peers/{_PLUGINS_OF_OTHERS[commit]})"
     if commit and not _plugin_of(commit).exists():
         return f"the plugin of commit {commit} is not built (tools/build-commit {commit} railweave_net)"
     if name == "instructions_perf" and not shutil.which("valgrind"):

@@ -52,6 +52,7 @@ def _case(outcome: Outcome, runs: int) -> dict:
     return {
         "case": case.name, "what": case.what, "verdict": outcome.verdict, "reason": outcome.reason, "runs": runs,
         "checks": outcome.checks, "values": outcome.values, "lab": case.lab,
+        **({"left_out": outcome.left_out} if outcome.left_out else {}),
         "sides": {side: {"command": spec["argv"], "stolen": outcome.stolen.get(side, []),
                          "counted": outcome.counted.get(side, []), "runs": outcome.raw.get(side, [])}
                   for side, spec in case.sides.items()},

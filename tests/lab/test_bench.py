@@ -3,6 +3,7 @@ Pure; runs anywhere."""
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import re
 import tempfile
@@ -13,7 +14,7 @@ from unittest import mock
 import support
 from bench import acceptance, host, measure, pooled, results, rows
 from bench.formula import FormulaError, evaluate, holds
-from bench.programs import command, missing
+from bench.programs import command, missing, missing_file
 from bench.values import NoValue, at_path, median, of_pairs, rate_after_event, take, without_series
 from bench.compare import cli as compare
 from lab import run_options
@@ -127,7 +128,8 @@ class Acceptance(unittest.TestCase):
                "N1": {">= 0.97", "== 0"}, "N2": {"<= 0.15", "<= 0.6", "<= 1.5", "<= 5", ">= 0.5", "== 0"},
                "N2x20": {"<= 0.15", "<= 0.6", "<= 1.5", "<= 5", "== 0"}, "N3": {">= 0.90", "== 0"},
                "N4": {"<= 0.001", "== 0"}, "N5": {"<= 5", "== 0"}, "N6": {">= 0.97", "<= 1.03", ">= 0.005"},
-               "N7": {">= 60", ">= 100", "== 0"}, "S3": {">= 0.98", "<= 1.03", "<= 1.01"}}
+               "N7": {">= 60", ">= 100", "== 0"}, "S3": {">= 0.98", "<= 1.03", "<= 1.01"},
+               "W4": {">= 0.90", "<= 1"}}
 
     def test_file_is_valid_and_complete(self) -> None:
         cases = acceptance.load()
@@ -177,6 +179,32 @@ class Acceptance(unittest.TestCase):
         self.assertRegex(argv[4], "/build/commits/5ee1e55/.*/libnccl-net-railweave.so$")
         self.assertEqual(argv[5:], ["--both"])
         self.assertIn("tools/build-commit 5ee1e55 railweave_net", missing("net_perf@5ee1e55", Path("bin")))
+
+    def test_the_plugin_of_another_project_is_linked_into_the_build(self) -> None:
+        argv = command(["net_perf@aws-ofi-nccl", "--both"], Path("bin"), {"RAILWEAVE_OFI_LIBRARY": ".venv/lib/x.so"})
+        self.assertRegex(argv[1], "^RAILWEAVE_OFI_LIBRARY=/.*/.venv/lib/x.so$")
+        self.assertRegex(argv[4], "/build/peers/aws-ofi-nccl/libnccl-net-ofi.so$")
+        with mock.patch("bench.programs.Path.exists", return_value=False):
+            self.assertIn("link its library to build/peers", missing("net_perf@aws-ofi-nccl", Path("bin")) or "")
+            self.assertIn("(tools/setup)", missing_file({"A": "x", "B": ".venv/lib/x.so"}) or "")
+            self.assertIsNone(missing_file({"A": "x"}))
+
+    def test_an_optional_side_that_is_missing_takes_only_what_needs_it(self) -> None:
+        case = acceptance.choose(acceptance.load(), ["W4/2x2/host"])[0]
+        with mock.patch.object(measure, "missing",
+                               side_effect=lambda name, *_: f"{name} is not there" if "aws" in name else None):
+            rest, left_out = measure.without_missing(case, Path("bin"))
+            self.assertIn("net_perf@aws-ofi-nccl is not there",
+                          measure._missing(acceptance.choose(acceptance.load(), ["W4/round-trip"])[0], Path("bin")))
+        self.assertEqual(left_out, {"aws": "net_perf@aws-ofi-nccl is not there"})
+        self.assertEqual(case.sides.keys() - rest.sides.keys(), {"aws"})
+        self.assertEqual(case.values.keys() - rest.values.keys(), {"aws_gbps"})
+        self.assertEqual(case.checks, rest.checks)
+        with mock.patch.object(measure, "missing", return_value=None):
+            needs = dataclasses.replace(case, checks=[acceptance.Check("", "ofi_2_gbps / aws_gbps", ">= 1", False)])
+            self.assertEqual(measure.without_missing(needs, Path("bin")), (needs, {}))
+        with mock.patch.object(measure, "missing", side_effect=lambda name, *_: "gone" if "aws" in name else None):
+            self.assertEqual(measure.without_missing(needs, Path("bin"))[0].checks, [])
 
     def test_a_collective_program_at_a_commit_is_its_own_binary(self) -> None:
         argv = command(["all_reduce_perf@5ee1e55", "-n", "4"], Path("bin"))
