@@ -1,6 +1,7 @@
 // Lanes over libfabric within this process. RAILWEAVE_TEST_LIBFABRIC names a library in place of the system's: a
 // process loads one. A provider that the library lacks has no factory, and a skipped test says why.
 #if __has_include(<rdma/fabric.h>)
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/clock.h"
 #include "tests/contract/lane_contract.h"
 #include "wire/ofi/port.h"
 
@@ -64,7 +66,8 @@ bool is_wanted() {
   arguments << std::ifstream("/proc/self/cmdline").rdbuf();
   const std::string text = arguments.str();
   const auto filter = text.find("--gtest_filter=");
-  return filter == text.npos || text.find("ofi", filter) != text.npos || text.find('*', filter) != text.npos;
+  return filter == text.npos || text.find("ofi", filter) != text.npos || text.find("Ofi", filter) != text.npos ||
+         text.find('*', filter) != text.npos;
 }
 
 std::string& missing() {
@@ -89,6 +92,69 @@ std::vector<LaneFactory> ofi_factories() {
 }
 
 const RegisteredFactories registered_ofi(ofi_factories());
+
+// Sends empty frames, and counts those that arrive.
+class Counter final : public LaneHandler {
+ public:
+  std::size_t to_send = 0;
+  std::size_t arrived = 0;
+
+  std::size_t next_frames(std::span<OutFrame> frames) override {
+    std::size_t n = 0;
+    for (; n < frames.size() && to_send > 0; ++n, --to_send) frames[n] = {};
+    return n;
+  }
+  void written(std::size_t) override {}
+  void released(std::size_t) override {}
+  Result<Target> header(std::span<const std::byte, kHeaderBytes>) override { return Target{}; }
+  Status consumed(std::span<const std::byte, kHeaderBytes>) override {
+    ++arrived;
+    return {};
+  }
+};
+
+// Breaks the TCP connections of this process: the library's, since the lanes' own connections are Unix sockets. What
+// is on the way in either direction gets lost. Returns how many there were.
+int break_connections() {
+  int broken = 0;
+  for (int fd = 3; fd < 256; ++fd) {
+    sockaddr_in peer{};
+    socklen_t bytes = sizeof peer;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0 || peer.sin_family != AF_INET) continue;
+    const sockaddr nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
+    broken += ::connect(fd, &nowhere, sizeof nowhere) == 0;
+  }
+  return broken;
+}
+
+// A connection of the provider that breaks comes back by itself, and what was on the way is lost. Frames must then
+// arrive all the same, or a lane must end.
+TEST(OfiProviders, a_connection_that_breaks_loses_nothing_unnoticed) {
+  if (ofi_factories().empty()) GTEST_SKIP() << "no provider:" << missing();
+  for (const bool breaks_first : {true, false}) {
+    LanePair pair = connect_ofi({"tcp", "net"});
+    Counter near, far;
+    int broken = 0;
+    near.to_send = 1;
+    const auto ends = [&] { return !pair.near->read(near, 1 * MiB).ok() || !pair.far->read(far, 1 * MiB).ok(); };
+    ASSERT_TRUE(pair.near->write(near).ok());
+    const TimePoint until = deadline_after(std::chrono::seconds(20));
+    while (far.arrived < 1 && now() < until) ASSERT_FALSE(ends());
+    near.to_send = 1;
+    if (breaks_first) broken = break_connections();
+    ASSERT_TRUE(pair.near->write(near).ok());
+    if (!breaks_first) broken = break_connections();
+    ASSERT_GT(broken, 0);
+    bool ended = false, acknowledged = false;
+    for (; !ended && !acknowledged && now() < until; pair.pass_time()) {
+      (void)pair.near->ack_status();
+      (void)pair.far->ack_status();
+      ended = ends();
+      acknowledged = far.arrived == 2 && pair.near->health().outstanding_bytes == 0;
+    }
+    EXPECT_TRUE(ended || acknowledged) << "a block was lost, and nobody noticed";
+  }
+}
 
 TEST(OfiProviders, each_is_here) {
   if (!missing().empty()) GTEST_SKIP() << "not tested:" << missing();

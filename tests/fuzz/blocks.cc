@@ -66,6 +66,7 @@ class FuzzedChannel final : public Channel {
     prefix.bytes = how & 4 ? std::uint32_t(input_.u64()) : behind;
     prefix.probe = (how & 8) != 0;
     prefix.last = (how & 16) != 0;
+    prefix.asks = (how & 128) != 0;
     encode(prefix, std::span(slots_[slot]).first<kPrefixBytes>());
     for (std::uint32_t i = 0; i < behind; ++i) slots_[slot][kPrefixBytes + i] = std::byte(input_.u8());
     if (how & 32) slots_[slot][12] = std::byte(input_.u8());
@@ -131,7 +132,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   Handler handler;
   std::size_t at = 0;  // bytes taken of the next block
   for (int polls = 0; polls < 300; ++polls) {
-    if (!rings.poll({}).ok() || !rings.state_credit({}, true).ok()) break;
+    if (!rings.poll().ok() || !rings.state_credit(true).ok()) break;
     for (auto block = rings.next(); block; block = rings.next()) {
       Result<std::size_t> taken = reader.take(handler, block->stream.subspan(at), 1 + input.u8());
       if (!taken.ok()) return 0;

@@ -189,7 +189,7 @@ class Acceptance(unittest.TestCase):
             self.assertIn("(tools/setup)", missing_file({"A": "x", "B": ".venv/lib/x.so"}) or "")
             self.assertIsNone(missing_file({"A": "x"}))
 
-    def test_an_optional_side_that_is_missing_takes_only_what_needs_it(self) -> None:
+    def test_a_missing_optional_side_takes_only_what_needs_it(self) -> None:
         case = acceptance.choose(acceptance.load(), ["W4/2x2/host"])[0]
         with mock.patch.object(measure, "missing",
                                side_effect=lambda name, *_: f"{name} is not there" if "aws" in name else None):

@@ -12,7 +12,8 @@ Status ArrivedBlocks::add(const Block& block) {
     return Status(Code::remote, Scope::lane,
                   fmt::format("malformed block: number {}, expected {} or one of the {} after it", block.prefix.number,
                               std::uint32_t(popped_), blocks_.size() - 1));
-  Place& place = blocks_[(popped_ + ahead) % blocks_.size()];
+  const std::size_t to_end = blocks_.size() - next_;
+  Place& place = blocks_[ahead < to_end ? next_ + ahead : ahead - to_end];
   if (place.taken)
     return Status(Code::remote, Scope::lane,
                   fmt::format("malformed block: number {} arrived twice", block.prefix.number));
@@ -21,13 +22,14 @@ Status ArrivedBlocks::add(const Block& block) {
 }
 
 const ArrivedBlocks::Block* ArrivedBlocks::next() const {
-  const Place& place = blocks_[popped_ % blocks_.size()];
+  const Place& place = blocks_[next_];
   return place.taken ? &place.block : nullptr;
 }
 
 void ArrivedBlocks::pop() {
   assert(next());
-  blocks_[popped_ % blocks_.size()].taken = false;
+  blocks_[next_].taken = false;
+  if (++next_ == blocks_.size()) next_ = 0;
   ++popped_;
 }
 

@@ -34,8 +34,9 @@ class ArrivedBlocks {
     Block block;
   };
 
-  std::vector<Place> blocks_;  // block n is at n % size()
-  std::uint64_t popped_ = 0;   // also the number of the next block
+  std::vector<Place> blocks_;  // a ring; the next block is at next_
+  std::size_t next_ = 0;
+  std::uint64_t popped_ = 0;  // also the number of the next block
 };
 
 }  // namespace railweave::wire::message

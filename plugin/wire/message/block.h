@@ -18,6 +18,7 @@ struct Prefix {
   std::uint32_t bytes = 0;     // of the stream, behind the prefix
   bool probe = false;          // the first block: no stream, only padding
   bool last = false;           // no stream follows in this direction
+  bool asks = false;           // the receiver of this block sends a block as soon as it has given this one back
 
   friend bool operator==(const Prefix&, const Prefix&) = default;
 };

@@ -25,10 +25,10 @@ class BlockRings {
   Channel& channel() { return *channel_; }
   // Asks the channel for news: arrived blocks, free slots, credit. Sends what waits for the channel.
   // Errors: Code::remote (a malformed block; the peer or the path failed), Code::system. What arrived before stays.
-  Status poll(TimePoint now);
+  Status poll();
 
   // The cause of the first error. Meaningful after an error.
-  LaneEnd why_failed() const { return is_peer_malformed_ ? LaneEnd::closed : channel_->why_failed(); }
+  LaneEnd why_failed() const { return end_.value_or(channel_->why_failed()); }
 
   // --- receiving. The next block in order; none: it has not arrived.
   struct Received {
@@ -50,11 +50,15 @@ class BlockRings {
     bool last = false;
   };
   // Sends the next block, now or as soon as the channel takes it. REQUIRES: room() is not empty. Errors: as poll().
-  Status send(TimePoint now, const Content& content);
+  Status send(const Content& content);
   // The same for a probe, the first block: padding as long as the largest packets of a path.
-  Status send_probe(TimePoint now);
+  Status send_probe();
   // Tells the peer of free slots, if that is owed and there is room. `idle`: see RingCredit.
-  Status state_credit(TimePoint now, bool idle);
+  Status state_credit(bool idle);
+  // Asks the peer for an answer if blocks are not given back for long and the channel may have lost them without an
+  // error. Either the peer finds that a block is missing, or this end finds that an answer is missing, or nothing is
+  // lost. One question at a time. Call this now and then.
+  Status ask_if_late(TimePoint time);
   // A block waits for the channel.
   bool has_unsent() const { return unsent_bytes_ > 0; }
   const SentBlocks& sent() const { return sent_; }
@@ -64,10 +68,12 @@ class BlockRings {
 
  private:
   static constexpr std::size_t kProbeBytes = 4096;  // the largest path MTU of RoCE
+  static constexpr Nanos kAskAfter = std::chrono::milliseconds(200);
 
   Status take(const Arrival& arrival);
   Status give_back_popped();
-  Status send_block(TimePoint now, Prefix prefix, std::size_t bytes, const Content& content);
+  Status send_empty(const Prefix& prefix);
+  Status send_block(Prefix prefix, std::size_t bytes, const Content& content);
   Status flush();
 
   const std::unique_ptr<Channel> channel_;
@@ -77,11 +83,14 @@ class BlockRings {
   SentBlocks sent_;
   struct Popped {
     std::uint32_t slot;
-    bool has_stream;
+    bool has_stream, asks;
   };
   std::vector<Popped> popped_;      // slots that the channel could not take back yet
   std::uint64_t stream_bytes_ = 0;  // sent so far
-  bool is_peer_malformed_ = false;  // a block of the peer made no sense
+  std::optional<LaneEnd> end_;      // a block of the peer made no sense, or is missing
+  std::uint32_t arrivals_ = 0;      // blocks that arrived, modulo 2^32
+  std::uint64_t asked_ = 0;         // number of blocks up to the last one that asked
+  bool unsent_is_sure_ = false;     // the block that waits for the channel is one that must not be lost
   std::size_t unsent_bytes_ = 0;    // length of a block that waits for the channel; 0: none
 };
 

@@ -3,7 +3,7 @@
 //
 // The channel owns its slots: memory that the device reads and writes. It never touches other memory, so a lane over a
 // channel touches memory of callers only inside read() and write() (docs/internals/message_wires.md, "Ends").
-// Blocks arrive once, or the channel fails. The order of arrival is free.
+// Blocks arrive once, or the channel fails; may_lose_blocks() is the exception. The order of arrival is free.
 //
 // Lifetime: the destructor does not block. Where the device still holds slots, the channel passes them on to an owner
 // that outlives it. Threads: as a lane's (wire/wire.h). No call blocks.
@@ -51,6 +51,11 @@ class Channel {
   // Sends the first `bytes` bytes of next_slot(). False: not now; call poll(), then send() again with the same bytes.
   // REQUIRES: next_slot() is not empty. Errors: as poll().
   virtual Result<bool> send(std::size_t bytes) = 0;
+  // As send(). The block counts as left only when the peer's device has it. If it is lost, the channel fails.
+  virtual Result<bool> send_surely(std::size_t bytes) { return send(bytes); }
+  // True: blocks sent by send() may be lost without an error. Blocks then arrive in the order in which they were sent,
+  // so that the next one shows the loss.
+  virtual bool may_lose_blocks() const { return false; }
   // Number of blocks that left since the beginning: the oldest ones, whose slots are free again. Changed by poll().
   virtual std::uint64_t left() const = 0;
 

@@ -38,7 +38,7 @@ Result<bool> MessageLane::is_proven() {
   if (!poll()) return failure_;
   if (!probe_sent_ && !rings_.room().empty()) {
     probe_sent_ = true;
-    if (!keep(rings_.send_probe(now()))) return failure_;
+    if (!keep(rings_.send_probe())) return failure_;
   }
   check_peer();
   const auto first = rings_.next();
@@ -59,16 +59,22 @@ Result<Moved> MessageLane::read(LaneHandler& handler, std::size_t budget_bytes) 
   Moved moved;
   refused_ = read_blocks(handler, budget_bytes, moved.bytes);
   if (!refused_.ok()) return refused_;
-  const bool idle = moved.bytes == 0;
-  send_owed(idle || peer_finished_);
+  send_owed(is_idle(moved.bytes) || peer_finished_);
   moved.blocked = peer_finished_ || !rings_.next();
-  if (!idle) {
-    idle_reads_ = 0;
-    return moved;
-  }
-  if (++idle_reads_ % kIdleReadsPerCheck == 0) check_peer();
+  if (moved.bytes > 0) return moved;
+  if (idle_reads_ % kIdleReadsPerCheck == 0) check_peer();
   if (Status end = read_end(); moved.blocked && !end.ok()) return end;
   return moved;
+}
+
+// Whether nothing has arrived for a while. `read_bytes`: by the read that asks.
+bool MessageLane::is_idle(std::size_t read_bytes) {
+  if (read_bytes > 0) {
+    idle_reads_ = 0;
+    read_at_ = now();
+    return false;
+  }
+  return ++idle_reads_ >= kIdleReads || now() - read_at_ >= kIdleFor;
 }
 
 // Reads blocks until `bytes` reaches `budget`.
@@ -104,7 +110,9 @@ Status MessageLane::closed_by_peer() const {
 
 Result<Moved> MessageLane::write(LaneHandler& handler) {
   Moved moved;
-  moved.blocked = !poll();
+  // Where there is room, news can wait for the next read(). Behind the peer's last block nobody calls read().
+  const bool wants_news = rings_.room().empty() || peer_finished_;
+  moved.blocked = !failure_.ok() || (wants_news && !poll());
   release(handler);
   while (!moved.blocked && moved.bytes < kTurnBytes) {
     const std::span<std::byte> room = rings_.room();
@@ -116,7 +124,7 @@ Result<Moved> MessageLane::write(LaneHandler& handler) {
     content.frames = writer_.take_copied_frames();
     content.stream_bytes = writer_.copied_bytes();
     moved.bytes += content.bytes;
-    const bool sent = keep(rings_.send(now(), content));
+    const bool sent = keep(rings_.send(content));
     if (content.frames > 0) handler.written(content.frames);
     moved.blocked = !sent || rings_.has_unsent();
   }
@@ -131,9 +139,9 @@ void MessageLane::send_owed(bool idle) {
     BlockRings::Content content;
     content.stream_bytes = writer_.copied_bytes();
     content.last = finished_ = true;
-    keep(rings_.send(now(), content));
+    keep(rings_.send(content));
   }
-  keep(rings_.state_credit(now(), idle));
+  keep(rings_.state_credit(idle));
 }
 
 void MessageLane::release(LaneHandler& handler) {
@@ -142,7 +150,7 @@ void MessageLane::release(LaneHandler& handler) {
 
 bool MessageLane::poll() {
   if (!failure_.ok()) return false;
-  const Status polled = rings_.poll(now());
+  const Status polled = rings_.poll();
   if (is_proven_) drop_statements();
   return keep(polled);
 }
@@ -185,7 +193,10 @@ LaneHealth MessageLane::health() {
   return h;
 }
 
-AckStatus MessageLane::ack_status() { return peer_socket_.ack_status(now(), health().outstanding_bytes > 0); }
+AckStatus MessageLane::ack_status() {
+  if (failure_.ok()) keep(rings_.ask_if_late(now()));
+  return peer_socket_.ack_status(now(), health().outstanding_bytes > 0);
+}
 
 Status MessageLane::finish_writing() {
   finishing_ = true;

@@ -45,7 +45,7 @@ class MessageLane final : public Lane {
   }
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
   LaneHealth health() override;
-  // Costs one system call, and two while blocks are unacknowledged.
+  // Costs one system call, and two while blocks are unacknowledged, or three if a block asks for an answer.
   AckStatus ack_status() override;
   const std::shared_ptr<LaneMetrics>& metrics() const override { return metrics_; }
   Status finish_writing() override;
@@ -56,6 +56,10 @@ class MessageLane final : public Lane {
  private:
   static constexpr std::size_t kTurnBytes = 1 * MiB;       // bytes moved by one write()
   static constexpr std::uint32_t kIdleReadsPerCheck = 32;  // a check costs a system call, and detects a dead peer
+  // An end states its credit when so many reads found nothing, or none did for so long. Until then a block with stream
+  // is likely to state it.
+  static constexpr std::uint32_t kIdleReads = 8;
+  static constexpr Nanos kIdleFor = std::chrono::microseconds(20);
 
   void join_descriptors();
   bool poll();  // false: the lane has failed
@@ -63,6 +67,7 @@ class MessageLane final : public Lane {
   Status read_blocks(LaneHandler& handler, std::size_t budget, std::size_t& bytes);
   Status read_end();
   Status closed_by_peer() const;
+  bool is_idle(std::size_t read_bytes);
   void send_owed(bool idle);
   void check_peer();
   void release(LaneHandler& handler);
@@ -82,6 +87,7 @@ class MessageLane final : public Lane {
   LaneEnd why_ended_ = LaneEnd::closed;
   std::size_t read_of_block_ = 0;  // bytes of the stream taken from the next block
   std::uint32_t idle_reads_ = 0;   // in a row
+  TimePoint read_at_{};            // when a read moved something
   bool probe_sent_ = false, is_proven_ = false;
   bool finishing_ = false, finished_ = false;  // finished_: the last block was sent
   bool peer_finished_ = false;                 // the peer's last block was read

@@ -10,7 +10,7 @@ void RingCredit::sent() {
   assert(may_send_credit());
   ++sent_;
   told_ = given_back_;
-  stream_untold_ = false;
+  stream_untold_ = answer_owed_ = false;
 }
 
 Status RingCredit::peer_says(std::uint32_t returned) {
@@ -23,13 +23,14 @@ Status RingCredit::peer_says(std::uint32_t returned) {
   return {};
 }
 
-void RingCredit::gave_back(bool has_stream) {
+void RingCredit::gave_back(bool has_stream, bool asks) {
   ++given_back_;
   stream_untold_ |= has_stream;
+  answer_owed_ |= asks;
 }
 
 bool RingCredit::owes_statement(bool idle) const {
-  return given_back_ - told_ >= own_slots_ / 4 || (idle && stream_untold_);
+  return answer_owed_ || given_back_ - told_ >= own_slots_ / 4 || (idle && stream_untold_);
 }
 
 }  // namespace railweave::wire::message

@@ -26,6 +26,11 @@ class SentBlocks {
   std::size_t release(std::uint64_t left);
   bool has_releasable(std::uint64_t left) const { return releasable_ > 0 || released_ < std::min(left, sent_); }
 
+  // When the oldest block that is not given back was sent; max(): all were given back.
+  TimePoint unreturned_since() const {
+    return sent_ > returned_ ? blocks_[returned_ % blocks_.size()].sent_at : TimePoint::max();
+  }
+  std::uint64_t returned_blocks() const { return returned_; }
   std::uint64_t acknowledged_bytes() const { return acknowledged_bytes_; }  // of the stream
   // From sending a block until it was given back, which includes the time until the peer read it. 0: not known yet.
   Nanos min_rtt() const { return min_rtt_; }

@@ -62,13 +62,12 @@ std::span<std::byte> OfiChannel::next_slot() {
   return endpoint_->slot(std::uint32_t(sent_ % slots()));
 }
 
-Result<bool> OfiChannel::send(std::size_t bytes) {
+Result<bool> OfiChannel::send_as(std::size_t bytes, bool surely) {
   assert(!next_slot().empty() && bytes <= endpoint_->shape().slot_bytes);
   if (has_failed()) return failure_;
   if (role_ == Port::Role::acceptor && !has_heard_) return false;
   const auto slot = std::uint32_t(sent_ % slots());
-  const ssize_t error = fi_senddata(endpoint_->endpoint(), endpoint_->slot(slot).data(), bytes, endpoint_->memory_key(),
-                                    peer_token_, peer_, endpoint_->context_of(slot));
+  const ssize_t error = send_slot(slot, bytes, surely && may_lose_blocks());
   if (error == -FI_EAGAIN) return false;
   if (error != 0) {
     fail("fi_senddata", error);
@@ -76,6 +75,22 @@ Result<bool> OfiChannel::send(std::size_t bytes) {
   }
   ++sent_;
   return true;
+}
+
+// Returns the library's answer. `surely`: otherwise than the endpoint's other sends.
+ssize_t OfiChannel::send_slot(std::uint32_t slot, std::size_t bytes, bool surely) {
+  std::byte* const from = endpoint_->slot(slot).data();
+  void *key = endpoint_->memory_key(), *const context = endpoint_->context_of(slot);
+  if (!surely) return fi_senddata(endpoint_->endpoint(), from, bytes, key, peer_token_, peer_, context);
+  const iovec piece{from, bytes};
+  fi_msg message{};
+  message.msg_iov = &piece;
+  message.desc = &key;
+  message.iov_count = 1;
+  message.addr = peer_;
+  message.context = context;
+  message.data = peer_token_;
+  return fi_sendmsg(endpoint_->endpoint(), &message, FI_REMOTE_CQ_DATA | FI_COMPLETION | FI_DELIVERY_COMPLETE);
 }
 
 // Posts a receive. False: not now, or the channel has failed.
@@ -106,7 +121,8 @@ Result<std::size_t> OfiChannel::poll(std::span<Arrival> arrivals) {
     const std::size_t most = std::min(done.size(), arrivals.size() - count);
     const ssize_t n = fi_cq_read(endpoint_->queue(), done.data(), most);
     for (ssize_t i = 0; i < n; ++i) take(done[std::size_t(i)], arrivals, count);
-    if (n > 0) continue;
+    if (n == ssize_t(most)) continue;
+    if (n > 0) break;  // there was no more: another look would cost a system call
     if (n != 0 && n != -FI_EAGAIN && n != -FI_EAVAIL) fail("fi_cq_read", n);
     if (n != -FI_EAVAIL) break;
     read_error();

@@ -37,7 +37,9 @@ class OfiChannel final : public message::Channel {
   Result<bool> is_connected() override;
 
   std::span<std::byte> next_slot() override;
-  Result<bool> send(std::size_t bytes) override;
+  Result<bool> send(std::size_t bytes) override { return send_as(bytes, false); }
+  Result<bool> send_surely(std::size_t bytes) override { return send_as(bytes, true); }
+  bool may_lose_blocks() const override { return thread_->provider().may_lose_blocks; }
   std::uint64_t left() const override { return left_; }
 
   Result<std::size_t> poll(std::span<message::Arrival> arrivals) override;
@@ -52,6 +54,8 @@ class OfiChannel final : public message::Channel {
   std::uint32_t slots() const { return endpoint_->shape().receive_slots; }  // in each direction
   bool has_failed() const { return !failure_.ok(); }
   PeerAddress own_address() const;
+  Result<bool> send_as(std::size_t bytes, bool surely);
+  ssize_t send_slot(std::uint32_t slot, std::size_t bytes, bool surely);
   bool post(std::uint32_t receive_slot);
   void post_again();
   void take(const fi_cq_data_entry& done, std::span<message::Arrival> arrivals, std::size_t& count);

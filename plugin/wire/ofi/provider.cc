@@ -24,6 +24,9 @@ constexpr std::uint64_t kModes = FI_CONTEXT | FI_CONTEXT2;
 constexpr int kMemoryModes = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 constexpr std::size_t kDataBytes = 4;  // that a block carries beside its bytes: the token of the receiver
 
+// Whether a provider carries each block over one TCP connection, in order.
+bool is_plain_tcp(const std::string& provider) { return provider == "tcp" || provider == "net"; }
+
 InfoPointer make_hints(const Library& library, const std::string& provider, bool delivery_complete) {
   InfoPointer hints(library.dupinfo(nullptr), library.freeinfo);
   if (!hints) return hints;
@@ -35,6 +38,7 @@ InfoPointer make_hints(const Library& library, const std::string& provider, bool
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->mr_mode = kMemoryModes;
   hints->domain_attr->cq_data_size = kDataBytes;
+  if (is_plain_tcp(provider)) hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->tx_attr->size = shape.receive_slots;
   hints->rx_attr->size = shape.receive_slots;
   hints->tx_attr->op_flags = delivery_complete ? FI_DELIVERY_COMPLETE : 0;
@@ -101,6 +105,17 @@ Answer ask_either_way(const Library& library, const std::string& provider, const
   return answer.info ? std::move(answer) : ask(library, provider, rail, address, false);
 }
 
+// With FI_DELIVERY_COMPLETE "tcp" and "net" answer each block with a packet of its own. So they do without, and blocks
+// that a broken connection lost are missed in the order of arrival.
+Provider made_of(InfoPointer info) {
+  Provider provider{.info = std::move(info)};
+  fi_tx_attr& sends = *provider.info->tx_attr;
+  provider.may_lose_blocks = is_plain_tcp(provider.name()) && (sends.op_flags & FI_DELIVERY_COMPLETE) &&
+                             (sends.msg_order & provider.info->rx_attr->msg_order & FI_ORDER_SAS);
+  if (provider.may_lose_blocks) sends.op_flags &= ~std::uint64_t(FI_DELIVERY_COMPLETE);
+  return provider;
+}
+
 // Link-local addresses are left out: they mean nothing without the name of an interface of the same host.
 const Address* source_of(const Rail& rail) {
   const auto usable = std::ranges::find(rail.addresses, 0u, &Address::scope_id);
@@ -110,8 +125,7 @@ const Address* source_of(const Rail& rail) {
 }  // namespace
 
 message::ChannelShape shape_of(const std::string& provider) {
-  const bool large = provider == "tcp" || provider == "net";
-  return large ? message::ChannelShape{64 * KiB, 16} : message::ChannelShape{16 * KiB, kSlotsMost};
+  return is_plain_tcp(provider) ? message::ChannelShape{64 * KiB, 16} : message::ChannelShape{16 * KiB, kSlotsMost};
 }
 
 std::string lacks(const fi_info& info, const std::string& name, const Rail& rail, const Address* address) {
@@ -143,10 +157,10 @@ Result<Provider> choose_provider(const Library& library, const Rail& rail, std::
   for (const std::string& name : names) {
     Answer answer{InfoPointer(nullptr, library.freeinfo), "no address that is valid beyond one link"};
     if (source) answer = ask_either_way(library, name, rail, source);
-    if (answer.info) return Provider{.info = std::move(answer.info)};
+    if (answer.info) return made_of(std::move(answer.info));
     // A provider without IP addresses finds nothing at such a source.
     Answer any = ask_either_way(library, name, rail, nullptr);
-    if (any.info) return Provider{.info = std::move(any.info)};
+    if (any.info) return made_of(std::move(any.info));
     reasons += fmt::format("{}{} ({})", reasons.empty() ? "" : ", ", name, answer.why);
   }
   return Status(Code::invalid_config, Scope::engine,

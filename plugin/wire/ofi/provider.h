@@ -28,6 +28,8 @@ using InfoPointer = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
 struct Provider {
   InfoPointer info;  // one entry: what the endpoints of the rail are made of
   message::ChannelShape shape = shape_of(name());
+  // A send is complete when the kernel has it, unless FI_DELIVERY_COMPLETE is asked for (message/channel.h).
+  bool may_lose_blocks = false;
 
   std::string name() const { return info->fabric_attr->prov_name; }
   bool mode(std::uint64_t bit) const { return (info->mode & bit) != 0; }

@@ -26,6 +26,7 @@ struct FakeChannelOptions {
   bool shuffles = false;                          // blocks arrive in any order, and `left` comes late
   std::uint32_t not_now = 0;                      // one call of send() and give_back() in so many is refused; 0: none
   std::uint64_t blocks_most = ~std::uint64_t{0};  // the channel fails at the block of this number
+  bool may_lose = false;                          // Channel::may_lose_blocks()
 };
 
 class FakeDevice {
@@ -45,6 +46,7 @@ class FakeDevice {
     std::vector<Arrival> landed;                 // not polled yet
     std::uint64_t sent = 0, landed_at_peer = 0;  // blocks of this end
     bool is_there = true;
+    int to_lose = 0;  // so many of the next blocks of this end get lost, unless sent surely
   };
 
   // Lands what is due at either end.
@@ -99,12 +101,22 @@ class FakeChannel final : public Channel {
     if (mine_.sent - left_ == send_slots_.size()) return {};
     return send_slots_[mine_.sent % send_slots_.size()];
   }
+  bool may_lose_blocks() const override { return device_->options.may_lose; }
+  Result<bool> send_surely(std::size_t bytes) override {
+    const int to_lose = std::exchange(mine_.to_lose, 0);
+    auto sent = send(bytes);
+    mine_.to_lose = to_lose;
+    return sent;
+  }
   Result<bool> send(std::size_t bytes) override {
     assert(!next_slot().empty());
     if (mine_.sent >= device_->options.blocks_most) return broken();
     if (device_->refuses()) return false;
     const auto block = next_slot().first(bytes);
-    if (peers_.is_there)
+    if (mine_.to_lose > 0) {
+      --mine_.to_lose;
+      ++mine_.landed_at_peer;
+    } else if (peers_.is_there)
       peers_.under_way.push_back({{block.begin(), block.end()}, device_->time + device_->options.delay});
     ++mine_.sent;
     if (device_->options.delay == 0) device_->land();

@@ -56,6 +56,7 @@ class FakeFabric {
   // --- What the library offers, and what went wrong. fi_getinfo appends to a list what `offers` makes of a question.
   std::function<void(const char* node, const fi_info& hints, std::vector<fi_info*>& list)> offers;
   std::string refused_call;         // this call fails with FI_EIO
+  std::uint64_t sendmsg_flags = 0;  // of the last fi_sendmsg
   std::atomic<int> again{0};        // so many sends and receives answer -FI_EAGAIN
   std::atomic<int> busy_closes{0};  // so many closings of endpoints answer -FI_EBUSY
   std::atomic<int> open_endpoints{0}, open_fabrics{0};
@@ -132,6 +133,12 @@ class FakeFabric {
   static ssize_t recv(fid_ep* endpoint, void* memory, std::size_t bytes, void*, fi_addr_t, void* context);
   static ssize_t senddata(fid_ep* endpoint, const void* memory, std::size_t bytes, void*, std::uint64_t data,
                           fi_addr_t to, void* context);
+  static ssize_t sendmsg(fid_ep* endpoint, const fi_msg* message, std::uint64_t flags) {
+    current()->sendmsg_flags = flags;
+    const iovec& piece = *message->msg_iov;
+    return senddata(endpoint, piece.iov_base, piece.iov_len, *message->desc, message->data, message->addr,
+                    message->context);
+  }
   static ssize_t read(fid_cq* cq, void* entries, std::size_t count);
   static ssize_t readerr(fid_cq* cq, fi_cq_err_entry* entry, std::uint64_t);
   static const char* queue_text(fid_cq*, int, const void*, char*, std::size_t) { return "the fake's own text"; }
@@ -323,6 +330,7 @@ inline int FakeFabric::open_endpoint(fid_domain*, fi_info*, fid_ep** to, void*) 
     made.size = sizeof made;
     made.recv = recv;
     made.senddata = senddata;
+    made.sendmsg = sendmsg;
     return made;
   }();
   static fi_ops_cm connection = [] {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "tests/unit/wire/counting_handler.h"
 #include "tests/unit/wire/fake_channel.h"
 #include "wire/message/offer.h"
@@ -185,6 +186,82 @@ TEST_F(MessageLaneTest, a_peer_that_gives_no_slot_back_stops_the_writer) {
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(near->write(a).ok());
   EXPECT_EQ(device->ends[0].sent, 14u) << "16 slots, less two for credit alone";
   EXPECT_TRUE(near->write(a)->blocked);
+}
+
+// A channel that may lose blocks without an error. Health looks at the lanes now and then, as the engine's does.
+class LossyMessageLaneTest : public MessageLaneTest {
+ protected:
+  LossyMessageLaneTest() {
+    FakeChannelOptions options;
+    options.may_lose = true;
+    connect(options);
+  }
+  // Reads at both ends until one fails. Returns that end's error.
+  std::string error_of_either() {
+    const TimePoint until = deadline_after(std::chrono::seconds(20));
+    for (; now() < until; device->step()) {
+      for (auto [lane, handler] : {std::pair(near.get(), &a), std::pair(far.get(), &b)}) {
+        (void)lane->ack_status();
+        failed = lane;
+        if (auto moved = lane->read(*handler, 1 * MiB); !moved.ok()) return moved.status().message();
+      }
+    }
+    return "none";
+  }
+  const MessageLane* failed = nullptr;
+};
+
+TEST_F(LossyMessageLaneTest, the_next_block_shows_that_one_was_lost) {
+  device->ends[0].to_lose = 1;
+  a.to_send = {100'000};
+  ASSERT_TRUE(near->write(a).ok());
+  EXPECT_EQ(
+      error_of_either(),
+      "rail fake: 0.0.0.0:0 to 0.0.0.0:0: block 1 was lost and 2 arrived: the connection below broke and came back");
+  EXPECT_EQ(failed, far.get());
+  EXPECT_EQ(failed->why_ended(), LaneEnd::reset);
+}
+
+TEST_F(LossyMessageLaneTest, a_question_shows_that_the_last_block_was_lost) {
+  device->ends[0].to_lose = 1;
+  a.to_send = {100};
+  ASSERT_TRUE(near->write(a).ok());
+  EXPECT_NE(error_of_either().find("block 1 was lost and 2 arrived"), std::string::npos);
+  EXPECT_EQ(failed, far.get());
+}
+
+TEST_F(LossyMessageLaneTest, the_answer_shows_that_a_statement_was_lost) {
+  device->ends[1].to_lose = 1;
+  a.to_send = {100};
+  ASSERT_TRUE(near->write(a).ok());
+  EXPECT_NE(error_of_either().find("block 1 was lost and 2 arrived"), std::string::npos);
+  EXPECT_EQ(failed, near.get());
+}
+
+TEST_F(LossyMessageLaneTest, a_peer_that_is_slow_to_read_is_asked_once_and_answers) {
+  a.to_send = {100, 100};
+  ASSERT_TRUE(near->write(a).ok());
+  const std::uint64_t before = device->ends[0].sent;
+  const TimePoint until = deadline_after(std::chrono::milliseconds(700));
+  for (; now() < until; device->step()) (void)near->ack_status();
+  EXPECT_EQ(device->ends[0].sent, before + 1) << "one question";
+  carry();
+  EXPECT_EQ(b.arrived, 2u);
+  EXPECT_EQ(near->health().outstanding_bytes, 0u);
+  a.to_send = {100};
+  ASSERT_TRUE(near->write(a).ok());
+  device->ends[1].to_lose = 1;
+  EXPECT_NE(error_of_either().find("was lost"), std::string::npos) << "a second question";
+}
+
+TEST_F(MessageLaneTest, a_channel_that_loses_nothing_is_never_asked) {
+  connect();
+  a.to_send = {100};
+  ASSERT_TRUE(near->write(a).ok());
+  const std::uint64_t before = device->ends[0].sent;
+  const TimePoint until = deadline_after(std::chrono::milliseconds(300));
+  for (; now() < until; device->step()) (void)near->ack_status();
+  EXPECT_EQ(device->ends[0].sent, before);
 }
 
 TEST_F(MessageLaneTest, an_end_in_mid_frame_is_named) {

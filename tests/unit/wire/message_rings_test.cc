@@ -25,7 +25,7 @@ std::vector<std::byte> block_of(const Prefix& prefix, std::size_t behind) {
 }
 
 TEST(Block, a_prefix_is_read_as_it_was_written) {
-  const Prefix prefix{7, 0xfffffffe, 100, false, true};
+  const Prefix prefix{7, 0xfffffffe, 100, false, true, true};
   auto decoded = decode(block_of(prefix, 100));
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_EQ(*decoded, prefix);
@@ -42,8 +42,8 @@ TEST(Block, malformed_blocks_are_refused_by_name) {
   EXPECT_EQ(decode(block_of({0, 0, 101, false, false}, 100)).status().message(),
             "malformed block: 101 bytes of the stream in a block of 116");
   auto flags = block_of({}, 0);
-  flags[12] = std::byte{4};
-  EXPECT_EQ(decode(flags).status().message(), "malformed block: flags 0x4, expected bits 0 and 1 only");
+  flags[12] = std::byte{8};
+  EXPECT_EQ(decode(flags).status().message(), "malformed block: flags 0x8, expected bits 0 to 2 only");
 }
 
 TEST(ChannelOffers, an_offer_is_read_as_it_was_written) {
@@ -70,6 +70,20 @@ TEST(ChannelOffers, offers_out_of_bounds_are_refused_by_name) {
   EXPECT_EQ(decode_offer(version).status().message(), "malformed offer: version 2, expected 1 to 1");
 }
 
+TEST(RingCredit, a_slot_stays_free_for_a_question_where_this_end_may_ask) {
+  RingCredit credit(16, 16, true);
+  for (int i = 0; i < 13; ++i) {
+    ASSERT_TRUE(credit.may_send_stream()) << i;
+    credit.sent();
+  }
+  EXPECT_FALSE(credit.may_send_stream());
+  EXPECT_TRUE(credit.may_ask());
+  credit.sent();
+  EXPECT_FALSE(credit.may_ask());
+  EXPECT_TRUE(credit.may_send_credit());
+  EXPECT_FALSE(RingCredit(16, 16).may_ask());
+}
+
 TEST(RingCredit, the_last_slots_are_for_credit_alone) {
   RingCredit credit(16, 16);
   for (int i = 0; i < 14; ++i) {
@@ -87,6 +101,14 @@ TEST(RingCredit, the_last_slots_are_for_credit_alone) {
   EXPECT_FALSE(credit.may_send_stream());
   EXPECT_TRUE(credit.peer_says(3).ok());
   EXPECT_TRUE(credit.may_send_stream());
+}
+
+TEST(RingCredit, an_answer_is_owed_once_the_question_was_given_back) {
+  RingCredit credit(16, 16);
+  credit.gave_back(false, true);
+  EXPECT_TRUE(credit.owes_answer() && credit.owes_statement(false));
+  credit.sent();
+  EXPECT_FALSE(credit.owes_answer() || credit.owes_statement(false));
 }
 
 TEST(RingCredit, an_older_statement_changes_nothing) {
@@ -197,6 +219,18 @@ TEST(SentBlocks, frames_are_released_once_their_block_left_or_came_back) {
   EXPECT_TRUE(sent.has_releasable(1)) << "given back, so it left";
   EXPECT_EQ(sent.release(1), 3u);
   EXPECT_EQ(sent.release(3), 0u);
+}
+
+TEST(SentBlocks, the_oldest_that_is_not_given_back_is_known) {
+  SentBlocks sent(8);
+  const TimePoint t{};
+  EXPECT_EQ(sent.unreturned_since(), TimePoint::max());
+  for (int i = 0; i < 8; ++i) sent.sent(t + i * 1us, 0, 0);
+  EXPECT_EQ(sent.unreturned_since(), t);
+  sent.returned(t + 9us, 7);
+  EXPECT_EQ(sent.unreturned_since(), t + 7us);
+  sent.returned(t + 9us, 8);
+  EXPECT_EQ(sent.unreturned_since(), TimePoint::max());
 }
 
 TEST(SentBlocks, acknowledged_is_what_the_peer_gave_back) {

@@ -30,12 +30,13 @@ bool comes_true(const std::function<bool()>& condition) {
 class OfiChannels : public ::testing::Test {
  protected:
   void SetUp() override { start(kLong); }
-  void start(Nanos slow) {
+  void start(Nanos slow, bool may_lose_blocks = false) {
     InfoPointer info(FakeFabric::make_info(), library.freeinfo);
     info->fabric_attr->prov_name = ::strdup("fake");
     info->addr_format = FI_ADDR_EFA;
     info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-    auto started = EndpointThread::start(library, Provider{.info = std::move(info)}, slow);
+    auto started =
+        EndpointThread::start(library, Provider{.info = std::move(info), .may_lose_blocks = may_lose_blocks}, slow);
     ASSERT_TRUE(started.ok()) << started.status().message();
     thread = std::move(*started);
   }
@@ -98,6 +99,25 @@ TEST_F(OfiChannels, blocks_travel_both_ways) {
   EXPECT_TRUE(send(*far, 'c'));
   EXPECT_EQ(poll(*near), "c");
   EXPECT_EQ(near->left(), 2u);
+}
+
+TEST_F(OfiChannels, a_block_that_must_not_be_lost_asks_for_its_delivery) {
+  connect();
+  EXPECT_FALSE(near->may_lose_blocks());
+  near->next_slot()[0] = std::byte{'a'};
+  EXPECT_TRUE(*near->send_surely(1));
+  EXPECT_EQ(fabric.sendmsg_flags, 0u) << "each block of this endpoint asks anyway";
+  near.reset(), far.reset();
+  thread.reset();
+  start(kLong, true);
+  connect();
+  EXPECT_TRUE(near->may_lose_blocks());
+  EXPECT_TRUE(send(*near, 'b'));
+  EXPECT_EQ(fabric.sendmsg_flags, 0u);
+  near->next_slot()[0] = std::byte{'c'};
+  EXPECT_TRUE(*near->send_surely(1));
+  EXPECT_EQ(fabric.sendmsg_flags, FI_REMOTE_CQ_DATA | FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  EXPECT_EQ(poll(*far), "bc");
 }
 
 TEST_F(OfiChannels, the_acceptor_sends_once_it_has_a_block) {

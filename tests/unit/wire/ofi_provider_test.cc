@@ -94,12 +94,25 @@ TEST_F(OfiProvider, a_layered_provider_is_not_the_one_below) {
 }
 
 TEST_F(OfiProvider, delivery_is_asked_for_and_done_without_if_need_be) {
-  offer({"tcp"});
-  EXPECT_EQ(choose({"tcp"})->info->tx_attr->op_flags, FI_DELIVERY_COMPLETE);
+  offer({"tcp", "tcp;ofi_rxm"});
+  EXPECT_EQ(choose({"tcp;ofi_rxm"})->info->tx_attr->op_flags, FI_DELIVERY_COMPLETE);
+  EXPECT_FALSE(choose({"tcp;ofi_rxm"})->may_lose_blocks);
+  EXPECT_EQ(choose({"tcp"})->info->tx_attr->op_flags, FI_DELIVERY_COMPLETE) << "the order of blocks was not promised";
   fabric.offers = [](const char* node, const fi_info& hints, std::vector<fi_info*>& list) {
     if (node && !(hints.tx_attr->op_flags & FI_DELIVERY_COMPLETE)) list.push_back(fitting(node, hints, "tcp"));
   };
   EXPECT_EQ(choose({"tcp"})->info->tx_attr->op_flags, 0u);
+}
+
+TEST_F(OfiProvider, order_replaces_delivery_over_plain_tcp) {
+  offer({"tcp", "net", "tcp;ofi_rxm"},
+        [](fi_info& info) { info.tx_attr->msg_order = info.rx_attr->msg_order = FI_ORDER_SAS; });
+  for (const std::string name : {"tcp", "net"}) {
+    EXPECT_EQ(choose({name})->info->tx_attr->op_flags, 0u);
+    EXPECT_TRUE(choose({name})->may_lose_blocks);
+  }
+  EXPECT_EQ(choose({"tcp;ofi_rxm"})->info->tx_attr->op_flags, FI_DELIVERY_COMPLETE);
+  EXPECT_FALSE(choose({"tcp;ofi_rxm"})->may_lose_blocks);
 }
 
 TEST_F(OfiProvider, another_source_address_is_not_the_rails) {
