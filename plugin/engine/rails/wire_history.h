@@ -1,7 +1,7 @@
 // What became of the wires that both ends had agreed on: to which peer, by which rail of ours.
 //
-// A wire that brought no lane is left out for a while, so the next dial goes by another one. A wire that brought lanes to
-// a peer is worth another try where a later wire of the list serves instead.
+// A wire that brought no lane is left out for a while, so the next dial goes by another one. A wire that brought lanes
+// to a peer is worth another try where a later wire of the list serves instead.
 // Threads: the reactor's only.
 #pragma once
 

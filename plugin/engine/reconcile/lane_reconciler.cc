@@ -168,8 +168,8 @@ void LaneReconciler::upgrade_wires(TimePoint t) {
   }
 }
 
-// Returns when the next lane may be replaced, as far as this depends on time alone. A welcomed lane is not open yet, and
-// its wire is not known here.
+// Returns when the next lane may be replaced, as far as this depends on time alone. A welcomed lane is not open yet,
+// and its wire is not known here.
 TimePoint LaneReconciler::next_upgrade() const {
   TimePoint next = steady_at_ > now() ? steady_at_ : TimePoint::max();
   for (const LaneTable::OpenLane& lane : lanes_.table().open_lanes()) {

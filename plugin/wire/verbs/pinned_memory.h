@@ -31,8 +31,8 @@ class PinnedMemory {
   std::atomic<std::uint64_t> pinned_{0};  // bytes
 };
 
-// Returns "RLIMIT_MEMLOCK is 8388608 bytes: raise it (ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; ...)", or, for
-// kUnlimitedBytes, that the limit is not the cause.
+// Returns "RLIMIT_MEMLOCK is 8388608 bytes: raise it (ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; ...)", or,
+// for kUnlimitedBytes, that the limit is not the cause.
 std::string memlock_hint(std::uint64_t limit_bytes);
 
 }  // namespace railweave::wire::verbs
