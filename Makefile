@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build programs demo demo-net check-file check-suites check-id test tests bench conformance compat mutants soak clean
+.PHONY: help setup tools build programs demo demo-net check-file check-suites check-id test tests bench conformance compat mutants rdma soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -57,6 +57,9 @@ compat: tools  ## compile the torch backend against other torch versions; writes
 
 mutants: tools  ## remove each cure of a known pitfall and see its test fail
 	@tests/mutants/run
+
+rdma: tools  ## RDMA in software, in VMs (as root): NCCL's proxy, many comms, faults; half an hour; writes tests/rdma_result.txt
+	@tests/run --record tests/rdma_result.txt rdma
 
 soak: tools  ## an hour and a half at most: a virtual day, new seeds, twenty minutes of each fuzz target, more under sanitizers; writes tests/soak_result.txt
 	@timeout --signal=INT 5400 tests/run --record tests/soak_result.txt day worlds deep clang-all asan-all asan-lab tsan-all tsan-lab

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "tests/nccl/failure.h"
 #include "tests/nccl/log_capture.h"
@@ -20,6 +21,18 @@ std::string variable(const char* name) {
   return value;
 }
 
+// Throws Failure unless each lane of the log went by the wire of --wire, and there was one.
+void expect_wire(const std::string& wire) {
+  std::size_t lanes = 0;
+  for (const LogLine& line : captured_log()) {
+    if (line.text.find("lane ") == std::string::npos || line.text.find(" → ") == std::string::npos) continue;
+    if (!line.text.ends_with(", by " + wire)) throw Failure("not by " + wire + ": " + line.text);
+    ++lanes;
+  }
+  if (lanes == 0) throw Failure("the log names no lane, so no lane by " + wire);
+  std::printf("%zu lanes by %s\n", lanes, wire.c_str());
+}
+
 void run_all(int rank, Channel& to_peer) {
   const Library library(options().plugin);
   for (int version = abi::kNewestVersion; version >= abi::kOldestVersion; --version) {
@@ -33,6 +46,7 @@ void run_all(int rank, Channel& to_peer) {
     }
   }
   if (!captured_warnings().empty()) throw Failure("there were warnings");
+  if (!options().wire.empty()) expect_wire(options().wire);
 }
 
 void abort_once_nothing_comes(int number, Channel& to_peer) {

@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   app.add_option("--leaves", the_options.leaves, "how often a peer leaves right after its last test");
   app.add_flag("--job", job, "run one of two ranks; RANK, MASTER_ADDR and MASTER_PORT choose it (tools/lab sets them)");
   app.add_flag("--outage", outage, "with --job: run until nothing arrives any more, then abort");
+  app.add_option("--wire", the_options.wire, "with --job: fail if a lane goes by another wire, which is not TCP");
   app.add_option("--role", role, "used by the tests: role of the second process");
   app.add_option("--argument", argument, "used by the tests: argument of the role");
   app.add_option("--channel", channel, "used by the tests: descriptor of the channel to the test");

@@ -19,6 +19,7 @@ const std::map<std::string, Role>& roles();
 struct Options {
   std::string plugin;  // the library under test
   int leaves = 0;      // how often the peer leaves by _exit; 0: the test decides
+  std::string wire;    // that every lane of --job must go by; empty: any
 };
 const Options& options();
 

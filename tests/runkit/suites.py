@@ -71,8 +71,8 @@ SUITES = [
     Suite("tsan", "tsan", "^(unit|contract|engine|nccl|collectives)$", 1080, "data races",
           [*THREADED, "contract", "collectives_collectives"],
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}|{OF_ONE_THREAD}|{SAME_THREAD}", 4),
-    Suite("rdma", "release", "^rdma$", 900, "RDMA in software (rxe), in a VM",
-          ["contract", "net_perf", "railweave_net"], on_request=True),
+    Suite("rdma", "release", "^rdma$", 7200, "RDMA in software (rxe), in VMs: NCCL's proxy, many comms, faults",
+          ["contract", "net_perf", "nccl_tests", "railweave_net"], jobs=2, on_request=True),
     Suite("rdma-torch", "torch", "^rdma$", 1200, "the torch.distributed backend over RDMA in software, in a VM",
           ["railweave_torch"], on_request=True),
     # Suites of `make soak`: sim and fuzz for longer and with new seeds.
