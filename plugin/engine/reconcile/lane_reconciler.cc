@@ -193,31 +193,42 @@ bool LaneReconciler::dial(const RailPairs::Due& due, const std::string& better_t
   if (!way) return false;
   const Route& route = *way;
   auto attempt = std::make_unique<Attempt>();
-  Attempt* const raw = attempt.get();
   const Nanos time = is_short(pair, route) ? std::min(due.time, kTimeOfFirstFamily) : due.time;
-  const JoinOrder order{
-      .lane = free_number(), .rails = pair.rails, .route = route, .time = time, .better_than = better_than};
-  Result<std::unique_ptr<Join>> join = dialler_.join(
-      order, [this, raw](const JoinAnswer& answer) { (void)lanes_.guarded([&] { on_answer(*raw, answer); }); });
-  if (!join.ok()) {
-    RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, join.status().message());
+  const protocol::LaneId lane = free_number();
+  JoinOrder order{.lane = lane, .rails = pair.rails, .route = route, .time = time, .better_than = better_than};
+  const auto join = [&] {
+    return dialler_.join(order, [this, raw = attempt.get()](const JoinAnswer& answer) {
+      (void)lanes_.guarded([&] { on_answer(*raw, answer); });
+    });
+  };
+  Result<std::unique_ptr<Join>> begun = join();
+  if (!begun.ok()) {
+    attempt->why_probe = begun.status().message();
+    RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, attempt->why_probe);
     if (!better_than.empty()) {
       pair.upgrade.failed();
       return true;
     }
-    note_undialled(pair, join.status().message());
+    note_undialled(pair, attempt->why_probe);
+    if (lanes_.is_without_lanes() || lanes_.peer_is_silent()) {
+      order.lane = 0;
+      order.is_peer_probe = true;
+      begun = join();
+    }
+  }
+  if (!begun.ok()) {
     note_failed_try(pair);
     return false;
   }
-  attempt->join = std::move(*join);
+  attempt->join = std::move(*begun);
   attempt->pair = &pair;
   attempt->family = route.source.family;
   attempt->link_local = discovery::is_link_local(route.target.address);
   attempt->is_upgrade = !better_than.empty();
   attempt->began_at = now();
-  attempt->lane = order.lane;
+  attempt->lane = lane;
   attempt->what = route_text(own(pair.rails), route);
-  if (pair.promises()) attempt->joining.emplace(lanes_);
+  if (pair.promises() && !order.is_peer_probe) attempt->joining.emplace(lanes_);
   attempts_.push_back(std::move(attempt));
   free_again_.pop_back();
   pairs_.try_began(pair, now());
@@ -280,6 +291,7 @@ void LaneReconciler::on_answer(Attempt& attempt, const JoinAnswer& answer) {
   RailPairs::Pair& pair = *over->pair;
   pairs_.try_ended(pair, now());
   if (lanes_.is_over()) return;
+  if (!over->why_probe.empty()) return on_probe_answer(*over, answer);
   if (answer.kind == Kind::welcome) return on_welcome(*over, answer.remote_rail);
   RW_INFO(net, "no lane from {}: {}", over->what, answer.why);
   if (lanes_.on_answer(answer, pair.rails, false)) return;
@@ -297,6 +309,15 @@ void LaneReconciler::on_answer(Attempt& attempt, const JoinAnswer& answer) {
                                                                       has_other_way(pair.rails, over->family));
   families_.failed(pair.rails, over->family);
   note_failed_join(*over, answer.why, !other_family);
+  poll();
+}
+
+// No lane comes of a probe, whatever the answer.
+void LaneReconciler::on_probe_answer(const Attempt& attempt, const JoinAnswer& answer) {
+  free_again_.push_back(attempt.lane);
+  if (lanes_.on_answer(answer, attempt.pair->rails, true)) return;
+  note_undialled(*attempt.pair, attempt.why_probe);  // still the reason why there is no lane
+  pairs_.failed(*attempt.pair, now());
   poll();
 }
 

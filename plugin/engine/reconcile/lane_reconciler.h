@@ -81,6 +81,7 @@ class LaneReconciler {
     Address::Family family = Address::Family::v4;
     bool link_local = false;  // the addresses are link-local
     bool is_upgrade = false;  // the lane is to replace one of a worse wire
+    std::string why_probe;    // why no wire can begin a lane; then the dial only asks whether the peer lives
     TimePoint began_at{};
     std::optional<Joining> joining;
     std::unique_ptr<Join> join;
@@ -103,6 +104,7 @@ class LaneReconciler {
   bool is_short(const RailPairs::Pair& pair, const Route& route) const;
   protocol::LaneId free_number();
   void on_answer(Attempt& attempt, const JoinAnswer& answer);
+  void on_probe_answer(const Attempt& attempt, const JoinAnswer& answer);
   std::optional<Route> find_way(RailPairs::Pair& pair);
   void on_welcome(Attempt& attempt, int remote_rail);
   void no_lane(const Attempt& attempt, const std::string& why);

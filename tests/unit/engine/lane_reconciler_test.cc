@@ -1,6 +1,8 @@
 // LaneReconciler with fake lanes and a fake dialler; time stands still until the test advances it.
 #include "engine/reconcile/lane_reconciler.h"
 
+#include <stdexcept>
+
 #include "tests/unit/engine/paper_dialler.h"
 
 namespace railweave::engine {
@@ -56,6 +58,23 @@ class LaneReconcilerTest : public SessionLanesTest {
   void lose_first_lane() {
     paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
     drive();
+  }
+  // Begins, loses the only lane, and has no memory for another one. Returns the number of the join that asks by the pair
+  // of the lost lane. The dial of the other pair stays under way.
+  std::size_t probe_without_memory() {
+    begin();
+    dialler_.cannot_begin = Status(Code::exhausted, Scope::lane, "the limit of pinned memory");
+    dialler_.probes_can_begin = true;
+    lose_first_lane();
+    reconciler_->poll();
+    timers_.pass(1s);
+    const auto probe = std::ranges::find_if(dialler_.joins, [](const auto& join) {
+      return join->order.rails == RailPair{0, 0};
+    });
+    if (probe == dialler_.joins.end()) throw std::runtime_error("nothing was asked");
+    EXPECT_TRUE((*probe)->order.is_peer_probe);
+    EXPECT_EQ((*probe)->order.lane, 0);
+    return std::size_t(probe - dialler_.joins.begin());
   }
   const JoinOrder& order(std::size_t number) const { return dialler_.joins.at(number)->order; }
   std::vector<RailPair> open() const { return lanes_.table().rails_of_lanes(); }
@@ -151,6 +170,44 @@ TEST_F(LaneReconcilerTest, a_dial_that_cannot_begin_is_tried_again_later) {
   dialler_.cannot_begin = {};
   timers_.pass(5s);
   EXPECT_EQ(std::ranges::count(dialler_.under_way(), RailPair{1, 1}), 1);
+}
+
+// RDMA lanes pin memory, and the limit of pinned memory may have room for no further one.
+TEST_F(LaneReconcilerTest, a_dial_for_which_memory_lacks_asks_whether_the_peer_lives) {
+  const std::size_t probe = probe_without_memory();
+  dialler_.answer(probe, Kind::refused_connection, "Connection refused");
+  EXPECT_TRUE(protocol_.is_over());
+  EXPECT_EQ(protocol_.lock()->error().message(), "connection to paper lost: Connection refused");
+}
+
+TEST_F(LaneReconcilerTest, a_lane_is_dialled_once_there_is_memory_and_the_peer_lives) {
+  const std::size_t probe = probe_without_memory();
+  dialler_.cannot_begin = {};
+  dialler_.answer(probe, Kind::duplicate);
+  EXPECT_FALSE(protocol_.is_over());
+  timers_.pass(5s);
+  const auto of_lost_pair = std::ranges::find_if(dialler_.joins, [](const auto& join) {
+    return join->order.rails == RailPair{0, 0} && !join->order.is_peer_probe;
+  });
+  ASSERT_NE(of_lost_pair, dialler_.joins.end());
+  EXPECT_NE((*of_lost_pair)->order.lane, 0);
+  dialler_.welcome(std::size_t(of_lost_pair - dialler_.joins.begin()));
+  EXPECT_EQ(open(), (std::vector<RailPair>{{0, 0}}));
+}
+
+// A welcome to a probe is no lane of ours.
+TEST_F(LaneReconcilerTest, no_lane_comes_of_a_probe_that_is_welcomed) {
+  const std::size_t probe = probe_without_memory();
+  dialler_.welcome(probe);
+  EXPECT_TRUE(open().empty());
+  EXPECT_EQ(dialler_.joins[probe]->taken, 0);
+}
+
+TEST_F(LaneReconcilerTest, while_there_is_a_lane_nothing_is_asked_for_lack_of_memory) {
+  dialler_.cannot_begin = Status(Code::exhausted, Scope::lane, "the limit of pinned memory");
+  dialler_.probes_can_begin = true;
+  begin();
+  EXPECT_TRUE(dialler_.joins.empty());
 }
 
 TEST_F(LaneReconcilerTest, without_memory_the_session_fails) {

@@ -68,7 +68,7 @@ class PaperDialler final : public LaneDialler {
 
   Result<std::unique_ptr<Join>> join(const JoinOrder& order, Answered answered) override {
     if (lacks_memory) throw std::bad_alloc();
-    if (!cannot_begin.ok()) return cannot_begin;
+    if (!cannot_begin.ok() && !(order.is_peer_probe && probes_can_begin)) return cannot_begin;
     const auto dialled = joins.emplace_back(std::make_shared<Dialled>(Dialled{order, std::move(answered)}));
     return std::unique_ptr<Join>(std::make_unique<PaperJoin>(*this, dialled));
   }
@@ -97,7 +97,7 @@ class PaperDialler final : public LaneDialler {
 
   std::vector<std::shared_ptr<Dialled>> joins;  // all calls of join() that succeeded
   std::string worse_wire;  // lanes of this wire are to be replaced; the replacement's wire is "better"
-  bool lacks_memory = false;
+  bool lacks_memory = false, probes_can_begin = false;
   Status cannot_begin, cannot_take;
   std::function<std::string(int, const Route&)> no_route;
 
