@@ -56,6 +56,12 @@ class Verbs(unittest.TestCase):
         result = self.net_perf("--duration", "15", "--at", "3:ip link set eth1 down", "--at", "9:ip link set eth1 up")
         self.assertIn("verbs", self.wires(result).values())
 
+    def test_a_rail_whose_device_is_removed_goes_on_by_tcp(self) -> None:
+        result = self.net_perf("--duration", "15", "--at", "5:rdma link del rxe0_eth1")
+        carried = {(lane["rail"], lane["wire"]) for lane in result["ranks"][0]["engine"]["lanes"]
+                   if lane["bytes_sent"] > 0}
+        self.assertLessEqual({("eth0", "verbs"), ("eth1", "tcp")}, carried)
+
 
 if __name__ == "__main__":
     support.main_with_vm()

@@ -50,13 +50,13 @@ class Done:
 
 
 class RdmaTest(unittest.TestCase):
-    def in_lab(self, *command: str, limit_s: int, lab: tuple[str, ...] = (), memory_mb: int = 2048) -> Done:
-        """Runs `command` in both hosts. `lab`: more options of tools/lab. `limit_s`: of the whole, on a busy
-        machine. Asserts that the command succeeded."""
+    def in_lab(self, *command: str, limit_s: int, lab: tuple[str, ...] = (), steady: bool = True) -> Done:
+        """Runs `command` in both hosts. `lab`: more options of tools/lab. `limit_s`: of the whole, on a busy machine.
+        `steady`: the VM's clock counts instructions, else it is the host's. Asserts that the command succeeded."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="railweave-rdma-test-")))
         script = folder / "in_vm.sh"
         script.write_text(_IN_VM)
-        vm = [sys.executable, support.kVm, "run", "--steady-clock", "--memory", str(memory_mb), "--out", str(folder),
+        vm = [sys.executable, support.kVm, "run", *(["--steady-clock"] if steady else []), "--out", str(folder),
               "--seconds", str(limit_s), str(script)]
         hosts = [str(_LAB), "--nics", "2", "--mtu", "4200", *lab, "--", *command]
         began_s = time.monotonic()

@@ -29,13 +29,17 @@ class Rails(RdmaTest):
         for kind in _KINDS:
             trials = [trial for trial in found["trials"] if trial["kind"] == kind]
             self.assertEqual(_TRIALS * (2 if kind == "turns" else 1), len(trials), done.said)
-            gone, back = ([trial[name] for trial in trials] for name in ("gone_s", "back_s"))
-            lost = sum(trial["packets_lost"] for trial in trials)
-            lines.append(f"  {found['what'][kind]}: {len(trials)} times; "
-                         + (f"{lost} packets lost" if lost else f"lanes gone after {max(gone):.1f} s at most")
-                         + f"; by verbs again after {median(back):.1f} s (median), {max(back):.1f} s at most; "
-                         f"{sum(trial['lanes_lost'] for trial in trials)} lane ends lost")
+            lines.append(f"  {_line(found['what'][kind], trials)}")
         rdma_lab.note("rails", "\n".join(lines))
+
+
+def _line(what: str, trials: list[dict]) -> str:
+    gone, back = [t["gone_s"] for t in trials if t["gone_s"] is not None], [t["back_s"] for t in trials]
+    packets, ends = (sum(trial[name] for trial in trials) for name in ("packets_lost", "lanes_lost"))
+    seen = f"lanes gone after {max(gone):.1f} s at most" if gone else f"{packets} packets lost"
+    brief = sum(trial["gone_s"] is None and not trial["packets_lost"] for trial in trials)
+    return (f"{what}: {len(trials)} faults, {brief} of them brief; {seen}; {ends} lane ends lost; carried by verbs "
+            f"{median(back):.1f} s after the fault (median), {max(back):.1f} s at most")
 
 
 if __name__ == "__main__":

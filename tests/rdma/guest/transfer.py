@@ -106,12 +106,15 @@ class Transfer:
         return [rank.lanes() for rank in self.ranks]
 
     def said(self) -> str:
-        lines = sorted((at_s, f"[{at_s:.2f} host{rank.number}] {line}") for rank in self.ranks
-                       for at_s, line in rank.lines)
-        return "\n".join(line for _, line in lines)
+        return "\n".join(self._lines())
 
     def warnings(self) -> list[str]:
-        return [line for rank in self.ranks for _, line in rank.lines if re.search(r"\bWARN\b", line)]
+        return [line for line in self._lines() if re.search(r"\bWARN\b", line)]
+
+    def _lines(self) -> list[str]:
+        lines = sorted((at_s, f"[{at_s:.2f} host{rank.number}] {line}") for rank in self.ranks
+                       for at_s, line in list(rank.lines))
+        return [line for _, line in lines]
 
     def end(self, within_s: float = _ENDS_IN_S) -> dict:
         """Waits for the end. Returns net_perf's result. Raises AssertionError if a rank failed or a byte was wrong."""
