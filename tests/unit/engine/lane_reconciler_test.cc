@@ -59,8 +59,8 @@ class LaneReconcilerTest : public SessionLanesTest {
     paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
     drive();
   }
-  // Begins, loses the only lane, and has no memory for another one. Returns the number of the join that asks by the pair
-  // of the lost lane. The dial of the other pair stays under way.
+  // Begins, loses the only lane, and has no memory for another one. Returns the number of the join that asks, by the
+  // pair of the lost lane. The dial of the other pair stays under way.
   std::size_t probe_without_memory() {
     begin();
     dialler_.cannot_begin = Status(Code::exhausted, Scope::lane, "the limit of pinned memory");
