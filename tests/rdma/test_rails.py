@@ -15,7 +15,7 @@ _KINDS = ("link", "gid", "device", "loss", "turns")
 _LIMIT_S = 5000
 # The rate leaves the emulated core time for the faults. Without IPv6 the rail has one GID, and no link-local one to
 # fall back on.
-_OPTIONS = ("--rate", "30mbit", "--disable-ipv6", "--management")
+_OPTIONS = ("--rate", "15mbit", "--disable-ipv6", "--management")
 
 
 class Rails(RdmaTest):

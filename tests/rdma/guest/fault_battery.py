@@ -32,12 +32,14 @@ _WIRE = "verbs"
 _OVER = Path("/tmp/fault-battery-over")  # host 1 waits for this file
 _SPREAD_S = 1.0  # a fault comes up to so long after both rails carry, and lasts up to so long
 _BRIEF_SHARE = 0.5  # of faults that are undone at once
-_CARRIES_BYTES = 400_000
-_LOST_PACKETS = 50
+_CARRIES_BYTES = 200_000
+_LOST_PACKETS = 25
 _BEGINS_S, _SHOWS_S, _RETURNS_S = 30.0, 30.0, 45.0  # the longest that a trial waits for an event
-_USUAL_TRIAL_S, _LONGEST_TRIAL_S = 3.0, 20.0  # for the length of transfers
-_TRANSFER_S = 120.0  # at most, without the longest trial
-_MESSAGE_BYTES = 80 << 20  # of `turns`
+# Between two faults of a rail: a rail that is lost more often flaps, and backs off for up to 30 s (Backoff::kSteady).
+_STEADY_S = 10.5
+_USUAL_TRIAL_S, _LONGEST_TRIAL_S = 10.0, 30.0  # for the length of transfers
+_TRANSFER_S = 120.0  # the longest transfer, without the longest trial
+_MESSAGE_BYTES = 40 << 20  # of `turns`
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Battery:
         self._nics = [nic.name for nic in self._plan.hosts[0].nics]
         self._transfer: Transfer | None = None
         self._ends_s = 0.0
+        self._steady_at_s: dict[str, float] = {}  # NIC whose lane was lost in this transfer
         self.entries: list[Entry] = []
         self.transfers = self.bytes_checked = 0
 
@@ -114,6 +117,7 @@ class Battery:
             self._ends_s = time.monotonic() + duration_s
 
     def _begin(self, options: list[str]) -> None:
+        self._steady_at_s.clear()
         self._transfer = Transfer(self._plan, self._program, options, self._environment)
 
     def _take_turns(self, number: int, chance: random.Random) -> None:
@@ -130,6 +134,7 @@ class Battery:
         transfer, begun = self._transfer, len(self._transfer.warnings())
         try:
             self._wait_for_traffic(self._nics, _BEGINS_S, "both rails carry before the fault")
+            time.sleep(max(0.0, self._steady_at_s.get(rail.nic.name, 0.0) - time.monotonic()))
             time.sleep(_SPREAD_S * chance.random())
             lanes = self._ends(rail)
             is_brief = kind.loses_rail and chance.random() < _BRIEF_SHARE
@@ -142,13 +147,14 @@ class Battery:
             kind.undo(rail)
             entry.back_s = self._wait_for_traffic(self._nics, _RETURNS_S, f"{rail} carries after the fault")
             entry.lanes_lost = len(lanes - self._ends(rail))
+            self._steady_at_s[rail.nic.name] = time.monotonic() + _STEADY_S
         except AssertionError as failure:
             said = f"{transfer.said()}\n{self._open_lanes()}"
             raise AssertionError(f"{name} {number} on {rail}: {failure}\n{said}") from None
         entry.warnings = transfer.warnings()[begun:]
         self.entries.append(entry)
-        lasted = "brief" if entry.gone_s is None else f"lanes gone after {entry.gone_s:.1f} s"
-        print(f"{name} {number}: {rail}, {lasted}, carries {entry.back_s:.1f} s after the fault, "
+        lasted = "" if not kind.loses_rail else "brief, " if entry.gone_s is None else f"gone in {entry.gone_s:.1f} s, "
+        print(f"{name} {number}: {rail}, {lasted}carries {entry.back_s:.1f} s after the fault, "
               f"{entry.lanes_lost} lane ends and {entry.packets_lost} packets lost", flush=True)
 
     def _see(self, kind: Kind, rail: Rail, lanes: set, entry: Entry) -> None:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
+from lab import shaping
 from lab.iproute import CommandError, ip, tc
 from lab.plan import Host, Nic, Plan
 
@@ -32,7 +33,7 @@ class Rail:
     """A NIC of a host, with its device."""
 
     def __init__(self, plan: Plan, host: int, nic: int) -> None:
-        self.host_number, self.nic_number = host, nic
+        self._plan, self.host_number = plan, host
         self.host: Host = plan.hosts[host]
         self.nic: Nic = self.host.nics[nic]
         self.device = f"rxe{host}_{self.nic.name}"
@@ -78,8 +79,10 @@ class Rail:
         self._wait_until_active()
 
     def lose_packets(self) -> None:
-        tc(self.host.ns, "qdisc", "replace", "dev", self.nic.name, "root", "netem", "limit", "10000", "loss",
-           f"{kLossPercent}%")
+        """Loses packets that the NIC sends. netem takes the place of the NIC's shaper, and so keeps the rate, too."""
+        rate = ["rate", f"{self.nic.rate_bps}bit"] if self.nic.rate_bps else []
+        tc(self.host.ns, "qdisc", "replace", "dev", self.nic.name, "root", "netem", "limit", "1000", "loss",
+           f"{kLossPercent}%", *rate)
 
     def lost_packets(self) -> int:
         """Returns the number since lose_packets()."""
@@ -87,7 +90,7 @@ class Rail:
         return int(shown.partition("dropped ")[2].partition(",")[0])
 
     def lose_no_packets(self) -> None:
-        tc(self.host.ns, "qdisc", "del", "dev", self.nic.name, "root")
+        shaping.restore(self._plan, {(self.nic.carrier_ns, self.nic.carrier_dev)})
 
     def gid(self, address: str = "") -> int | None:
         """Returns the index of the GID of the rail's address, or of another address with a prefix length."""
