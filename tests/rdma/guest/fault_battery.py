@@ -32,7 +32,7 @@ _WIRE = "verbs"
 _OVER = Path("/tmp/fault-battery-over")  # host 1 waits for this file
 _SPREAD_S = 1.0  # a fault comes up to so long after both rails carry, and lasts up to so long
 _BRIEF_SHARE = 0.5  # of faults that are undone at once
-_CARRIES_BYTES = 200_000
+_CARRIES_BYTES = 200_000  # received
 _LOST_PACKETS = 25
 _BEGINS_S, _SHOWS_S, _RETURNS_S = 30.0, 30.0, 45.0  # the longest that a trial waits for an event
 # Between two faults of a rail: a rail that is lost more often flaps, and backs off for up to 30 s (Backoff::kSteady).
@@ -174,12 +174,12 @@ class Battery:
         return wait_until(what, is_so_while_running, patience_s)
 
     def _wait_for_traffic(self, nics: list[str], patience_s: float, what: str) -> float:
-        """Waits until each of these rails has moved more bytes by one lane of verbs, at both ranks."""
+        """Waits until both ranks have received more bytes by one lane of verbs on each of these rails."""
         before = self._by_lane()
 
         def carries(lane: Lane, then: dict[tuple[str, str], Lane]) -> bool:
-            moved = lane.bytes - (then[lane.ends].bytes if lane.ends in then else 0)
-            return lane.wire == _WIRE and moved >= _CARRIES_BYTES
+            received = lane.received - (then[lane.ends].received if lane.ends in then else 0)
+            return lane.wire == _WIRE and received >= _CARRIES_BYTES
 
         def all_carry() -> bool:
             return all(set(nics) <= {lane.rail for lane in now.values() if carries(lane, then)}

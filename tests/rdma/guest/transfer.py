@@ -26,7 +26,7 @@ class Lane:
     wire: str
     rail: str
     ends: tuple[str, str]  # addresses with ports, ours first; no two lanes of a transfer have the same
-    bytes: int  # sent and received
+    received: int  # bytes; those sent may be in a ring that nobody empties any more
 
 
 class Rank:
@@ -67,7 +67,7 @@ class Rank:
             except OSError:
                 continue  # the process is ending
             return [Lane(lane["wire"], lane["rail"], (lane["local_address"], lane["remote_address"]),
-                         lane["bytes_sent"] + lane["bytes_received"])
+                         lane["bytes_received"])
                     for session in stats["sessions"] for lane in session["lanes"] if not lane["closed"]]
         return []
 
