@@ -20,13 +20,17 @@
 namespace railweave::wire::contract {
 namespace {
 
-// The dialler's port is on one rail, the acceptor's on another.
+// The dialler's port is on one rail, the acceptor's on another. A lane begins even if a device's thread gets no core for
+// longer than a port waits.
 class TwoPorts final : public Port {
  public:
   TwoPorts(std::unique_ptr<Port> dialler, std::unique_ptr<Port> acceptor)
       : dialler_(std::move(dialler)), acceptor_(std::move(acceptor)) {}
   Result<std::unique_ptr<PendingLane>> begin_lane(Role role) override {
-    return (role == Role::dialler ? dialler_ : acceptor_)->begin_lane(role);
+    Port& port = *(role == Role::dialler ? dialler_ : acceptor_);
+    auto begun = port.begin_lane(role);
+    for (int tries = 0; begun.status().code() == Code::exhausted && tries < 50; ++tries) begun = port.begin_lane(role);
+    return begun;
   }
 
  private:

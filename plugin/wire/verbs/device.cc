@@ -94,34 +94,35 @@ bool Device::is(const Api& api, const ibv_device* listed) const {
   return !origin_.in_child() && host_.api == &api && listed_ == listed && !commands_->is_gone();
 }
 
-Status Device::late(const char* what, Nanos waited) const {
+Status Device::late(const char* what, Nanos patience, Nanos busy) const {
   const auto ms = [](Nanos t) { return std::chrono::duration_cast<std::chrono::milliseconds>(t).count(); };
   return Status(
       Code::exhausted, Scope::lane,
       fmt::format("device {} did not {} within {} ms; the device has been busy with another command for {} ms", name_,
-                  what, ms(kPatience), ms(waited)));
+                  what, ms(patience), ms(busy)));
 }
 
 template <class Answer>
-Result<Answer> Device::ask(const char* what, std::function<Result<Answer>()> command) {
+Result<Answer> Device::ask(const char* what, Nanos patience, std::function<Result<Answer>()> command) {
   if (origin_.in_child())
     return Status(Code::internal, Scope::engine, fmt::format("device {} is open in the parent process only", name_));
   // A caller that waited for nothing already would wait for nothing again.
-  if (const Nanos busy = thread_->busy_for(); busy > kPatience) return late(what, busy);
+  if (const Nanos busy = thread_->busy_for(); busy > patience) return late(what, patience, busy);
   auto pending = std::make_shared<Pending<Answer>>();
   thread_->run([pending, command = std::move(command)] { pending->set(command()); });
-  if (auto answer = pending->take(kPatience)) return std::move(*answer);
-  return late(what, thread_->busy_for());
+  if (auto answer = pending->take(patience)) return std::move(*answer);
+  return late(what, patience, thread_->busy_for());
 }
 
-Status Device::check(const RailIdentity& rail) {
-  return ask<DeviceCommands::RailPort>("look for a GID", [commands = commands_, rail] { return commands->find(rail); })
+Status Device::check(const RailIdentity& rail, Nanos patience) {
+  return ask<DeviceCommands::RailPort>("look for a GID", patience,
+                                       [commands = commands_, rail] { return commands->find(rail); })
       .status();
 }
 
 // A queue pair that comes too late is destroyed with the answer.
 Result<OwnedQueuePair> Device::make_queue_pair(const RailIdentity& rail) {
-  auto made = ask<std::shared_ptr<OwnedQueuePair>>("make a queue pair", [self = shared_from_this(), rail] {
+  auto made = ask<std::shared_ptr<OwnedQueuePair>>("make a queue pair", kPatience, [self = shared_from_this(), rail] {
     Result<QueuePair*> pair = self->commands_->make(rail);
     if (!pair.ok()) return Result<std::shared_ptr<OwnedQueuePair>>(pair.status());
     return Result(std::make_shared<OwnedQueuePair>(*pair, RetireQueuePair(self)));

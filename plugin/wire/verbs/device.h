@@ -42,6 +42,9 @@ class Device : public std::enable_shared_from_this<Device> {
  public:
   // The longest wait for the thread. Longer than any healthy device takes, and short enough for a reactor.
   static constexpr Nanos kPatience = std::chrono::milliseconds(200);
+  // The same when a port is opened, which happens seldom: on a host whose cores are all busy, as at the start of a job,
+  // the thread may wait long for a core, and a rail without its port would do without RDMA.
+  static constexpr Nanos kPatienceOfOpen = std::chrono::seconds(1);
 
   // Opens the device and starts its thread. `pinned`: lives as long as the process.
   // Errors: invalid_config (no permission, or the device's file is not in this container), exhausted, system.
@@ -57,7 +60,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   // Checks that the rail has a GID on this device, and that its port is active.
   // Errors: invalid_config (what is missing), exhausted (no answer in time), system.
-  Status check(const RailIdentity& rail);
+  Status check(const RailIdentity& rail, Nanos patience = kPatience);
   // Returns a queue pair for a lane of the rail. Errors: as check(); exhausted (pinned memory), too.
   Result<OwnedQueuePair> make_queue_pair(const RailIdentity& rail);
   // Begins to connect; the queue pair says when that has ended.
@@ -71,9 +74,9 @@ class Device : public std::enable_shared_from_this<Device> {
   struct Pending;
 
   template <class Answer>
-  Result<Answer> ask(const char* what, std::function<Result<Answer>()> command);
+  Result<Answer> ask(const char* what, Nanos patience, std::function<Result<Answer>()> command);
   void retire(QueuePair* pair);
-  Status late(const char* what, Nanos waited) const;
+  Status late(const char* what, Nanos patience, Nanos busy) const;
 
   const VerbsHost host_;
   const ibv_device* const listed_;

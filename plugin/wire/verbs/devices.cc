@@ -86,11 +86,11 @@ class Reasons {
 };
 
 Result<std::shared_ptr<Device>> find_among(const VerbsHost& host, std::span<ibv_device* const> listed,
-                                           const RailIdentity& rail) {
+                                           const RailIdentity& rail, Nanos patience) {
   Reasons reasons;
   for (ibv_device* const candidate : listed) {
     Result<std::shared_ptr<Device>> device = open_or_share(host, candidate);
-    const Status serves = device.ok() ? (*device)->check(rail) : device.status();
+    const Status serves = device.ok() ? (*device)->check(rail, patience) : device.status();
     if (serves.ok()) return device;
     reasons.add(serves);
   }
@@ -101,7 +101,7 @@ Result<std::shared_ptr<Device>> find_among(const VerbsHost& host, std::span<ibv_
 
 PinnedMemory& pinned_memory() { return process_devices().pinned; }
 
-Result<std::shared_ptr<Device>> find_device(const VerbsHost& host, const RailIdentity& rail) {
+Result<std::shared_ptr<Device>> find_device(const VerbsHost& host, const RailIdentity& rail, Nanos patience) {
   int count = 0;
   errno = 0;
   ibv_device** const listed = host.api->get_device_list(&count);
@@ -110,7 +110,7 @@ Result<std::shared_ptr<Device>> find_device(const VerbsHost& host, const RailIde
     if (listed) host.api->free_device_list(listed);
     return none;
   }
-  Result<std::shared_ptr<Device>> found = find_among(host, {listed, std::size_t(count)}, rail);
+  Result<std::shared_ptr<Device>> found = find_among(host, {listed, std::size_t(count)}, rail, patience);
   host.api->free_device_list(listed);
   return found;
 }

@@ -12,9 +12,10 @@
 namespace railweave::wire::verbs {
 
 // Returns the device that has a GID of the rail now, on an active Ethernet port. Opens devices where needed; the others
-// are closed again. Takes some milliseconds for each device, and Device::kPatience where a device does not answer.
+// are closed again. Takes some milliseconds for each device, and `patience` where a device does not answer.
 // Errors: invalid_config (no RDMA device, no permission, no GID; the message says what was found), exhausted, system.
-Result<std::shared_ptr<Device>> find_device(const VerbsHost& host, const RailIdentity& rail);
+Result<std::shared_ptr<Device>> find_device(const VerbsHost& host, const RailIdentity& rail,
+                                            Nanos patience = Device::kPatience);
 
 // Returns the account of memory that this process's lanes pin.
 PinnedMemory& pinned_memory();

@@ -61,7 +61,7 @@ Status check_memlock(const VerbsHost& host) { return PinnedMemory().take(kLaneBy
 
 Result<std::unique_ptr<Port>> open_port(const VerbsHost& host, const Rail& rail, const Config& config) {
   RailIdentity identity{rail.name, rail.ifindex, rail.addresses};
-  RW_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, find_device(host, identity));
+  RW_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, find_device(host, identity, Device::kPatienceOfOpen));
   if (const Status room = check_memlock(host); !room.ok())
     return Status(Code::invalid_config, Scope::engine, fmt::format("rail {}: {}", rail.name, room.message()));
   return std::unique_ptr<Port>(
