@@ -20,8 +20,8 @@
 namespace railweave::wire::contract {
 namespace {
 
-// The dialler's port is on one rail, the acceptor's on another. A lane begins even if a device's thread gets no core for
-// longer than a port waits.
+// The dialler's port is on one rail, the acceptor's on another. A lane begins even if a device's thread gets no core
+// for longer than a port waits.
 class TwoPorts final : public Port {
  public:
   TwoPorts(std::unique_ptr<Port> dialler, std::unique_ptr<Port> acceptor)
