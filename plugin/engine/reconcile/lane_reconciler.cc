@@ -158,13 +158,19 @@ void LaneReconciler::poll() {
   });
 }
 
+// None: no better wire works for the lane's rail, or the lane's pair of rails is gone.
+std::optional<LaneReconciler::Upgrade> LaneReconciler::upgrade_of(const LaneTable::OpenLane& lane) const {
+  RailPairs::Pair* const pair = pairs_.find(lane.rails);
+  if (!pair || !dialler_.has_better_wire(lane.rails.local, lane.wire)) return std::nullopt;
+  return Upgrade{pair, pair->upgrade.due_at(pair->up_since, pair->backoff.last())};
+}
+
 void LaneReconciler::upgrade_wires(TimePoint t) {
   for (const LaneTable::OpenLane& lane : lanes_.table().open_lanes()) {
-    RailPairs::Pair* const pair = pairs_.find(lane.rails);
-    if (!pair || !dialler_.has_better_wire(lane.rails.local, lane.wire)) continue;
-    if (t < pair->upgrade.due_at(pair->up_since, pair->backoff.last()) || !pairs_.may_replace_lane(*pair, t)) continue;
-    pair->upgrade.began(t, lane.wire);
-    (void)dial({pair, kPlacesMax, RailPairs::kTime}, lane.wire);
+    const std::optional<Upgrade> upgrade = upgrade_of(lane);
+    if (!upgrade || t < upgrade->due || !pairs_.may_replace_lane(*upgrade->pair, t)) continue;
+    upgrade->pair->upgrade.began(t, lane.wire);
+    (void)dial({upgrade->pair, kPlacesMax, RailPairs::kTime}, lane.wire);
   }
 }
 
@@ -173,10 +179,8 @@ void LaneReconciler::upgrade_wires(TimePoint t) {
 TimePoint LaneReconciler::next_upgrade() const {
   TimePoint next = steady_at_ > now() ? steady_at_ : TimePoint::max();
   for (const LaneTable::OpenLane& lane : lanes_.table().open_lanes()) {
-    const RailPairs::Pair* const pair = pairs_.find(lane.rails);
-    if (!pair || !dialler_.has_better_wire(lane.rails.local, lane.wire)) continue;
-    const TimePoint due = pair->upgrade.due_at(pair->up_since, pair->backoff.last());
-    if (due > now()) next = std::min(next, due);
+    const std::optional<Upgrade> upgrade = upgrade_of(lane);
+    if (upgrade && upgrade->due > now()) next = std::min(next, upgrade->due);
   }
   return next;
 }

@@ -96,6 +96,11 @@ class LaneReconciler {
   void know_pairs();
   // False: the pair has no route, so the plan has changed.
   bool dial(const RailPairs::Due& due, const std::string& better_than = {});
+  struct Upgrade {  // of a lane that a better wire may replace
+    RailPairs::Pair* pair;
+    TimePoint due;
+  };
+  std::optional<Upgrade> upgrade_of(const LaneTable::OpenLane& lane) const;
   void upgrade_wires(TimePoint t);
   bool has_other_way(const RailPair& rails, Address::Family than) const;
   bool take_peer_rail(int rail, const PeerRail& is);

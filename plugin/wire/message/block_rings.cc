@@ -105,8 +105,8 @@ Status BlockRings::state_credit(bool idle) {
   return send_empty({});
 }
 
-Status BlockRings::ask_if_late(TimePoint time) {
-  if (!channel_->may_lose_blocks() || sent_.unreturned_since() > time - kAskAfter) return {};
+Status BlockRings::ask_if_late() {
+  if (!channel_->may_lose_blocks() || sent_.unreturned_since() > now() - kAskAfter) return {};
   if (asked_ > credit_.returned_by_peer() || has_unsent() || !credit_.may_ask()) return {};
   if (channel_->next_slot().empty()) return {};
   asked_ = credit_.next_number() + 1;

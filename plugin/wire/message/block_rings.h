@@ -1,5 +1,6 @@
 // The two rings of blocks between this end and the peer: sends blocks within the peer's credit, puts those that arrive
-// into order, and gives their slots back. Knows nothing of frames. Threads: the lane's.
+// into order, and gives their slots back. Knows nothing of frames. Reads the clock only where a block needs the time:
+// a clock read for each poll() would cost more than the poll. Threads: the lane's.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +59,7 @@ class BlockRings {
   // Asks the peer for an answer if blocks are not given back for long and the channel may have lost them without an
   // error. Either the peer finds that a block is missing, or this end finds that an answer is missing, or nothing is
   // lost. One question at a time. Call this now and then.
-  Status ask_if_late(TimePoint time);
+  Status ask_if_late();
   // A block waits for the channel.
   bool has_unsent() const { return unsent_bytes_ > 0; }
   const SentBlocks& sent() const { return sent_; }

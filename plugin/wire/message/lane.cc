@@ -194,7 +194,7 @@ LaneHealth MessageLane::health() {
 }
 
 AckStatus MessageLane::ack_status() {
-  if (failure_.ok()) keep(rings_.ask_if_late(now()));
+  if (failure_.ok()) keep(rings_.ask_if_late());
   return peer_socket_.ack_status(now(), health().outstanding_bytes > 0);
 }
 

@@ -121,8 +121,8 @@ Status Device::check(const RailIdentity& rail, Nanos patience) {
 }
 
 // A queue pair that comes too late is destroyed with the answer.
-Result<OwnedQueuePair> Device::make_queue_pair(const RailIdentity& rail) {
-  auto made = ask<std::shared_ptr<OwnedQueuePair>>("make a queue pair", kPatience, [self = shared_from_this(), rail] {
+Result<OwnedQueuePair> Device::make_queue_pair(const RailIdentity& rail, Nanos patience) {
+  auto made = ask<std::shared_ptr<OwnedQueuePair>>("make a queue pair", patience, [self = shared_from_this(), rail] {
     Result<QueuePair*> pair = self->commands_->make(rail);
     if (!pair.ok()) return Result<std::shared_ptr<OwnedQueuePair>>(pair.status());
     return Result(std::make_shared<OwnedQueuePair>(*pair, RetireQueuePair(self)));

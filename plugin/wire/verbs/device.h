@@ -62,7 +62,7 @@ class Device : public std::enable_shared_from_this<Device> {
   // Errors: invalid_config (what is missing), exhausted (no answer in time), system.
   Status check(const RailIdentity& rail, Nanos patience = kPatience);
   // Returns a queue pair for a lane of the rail. Errors: as check(); exhausted (pinned memory), too.
-  Result<OwnedQueuePair> make_queue_pair(const RailIdentity& rail);
+  Result<OwnedQueuePair> make_queue_pair(const RailIdentity& rail, Nanos patience = kPatience);
   // Begins to connect; the queue pair says when that has ended.
   void connect(QueuePair& pair, const ChannelAddress& peer, std::uint8_t traffic_class);
 

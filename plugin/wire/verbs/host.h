@@ -11,10 +11,10 @@
 namespace railweave::wire::verbs {
 
 struct VerbsHost {
-  const Api* api = nullptr;                       // outlives every device; never null
-  std::string sysfs = "/sys/class/infiniband";    // the kernel's RDMA devices
-  std::string device_files = "/dev/infiniband";   // the files by which a process uses the devices
-  std::uint64_t memlock_bytes = kUnlimitedBytes;  // RLIMIT_MEMLOCK, where the limit binds this process
+  const Api* api = nullptr;                               // outlives every device; never null
+  std::string sysfs = "/sys/class/infiniband";            // the kernel's RDMA devices
+  std::string device_files = "/dev/infiniband";           // the files by which a process uses the devices
+  std::uint64_t memlock_bytes = PinnedBytes::kUnbounded;  // RLIMIT_MEMLOCK, where the limit binds this process
 };
 
 // Returns the host of this process.

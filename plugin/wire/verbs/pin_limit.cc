@@ -43,8 +43,8 @@ bool may_pin_without_limit(std::string_view status, std::string_view uid_map) {
 
 std::uint64_t pin_limit_bytes() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimitedBytes;
-  return may_pin_without_limit(text_of("/proc/self/status"), text_of("/proc/self/uid_map")) ? kUnlimitedBytes
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return PinnedBytes::kUnbounded;
+  return may_pin_without_limit(text_of("/proc/self/status"), text_of("/proc/self/uid_map")) ? PinnedBytes::kUnbounded
                                                                                             : limit.rlim_cur;
 }
 

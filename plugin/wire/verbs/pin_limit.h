@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "wire/port.h"
+
 namespace railweave::wire::verbs {
 
-inline constexpr std::uint64_t kUnlimitedBytes = ~std::uint64_t{0};
-
-// Returns RLIMIT_MEMLOCK in bytes; kUnlimitedBytes: no limit binds this process.
+// Returns RLIMIT_MEMLOCK in bytes; PinnedBytes::kUnbounded: no limit binds this process.
 std::uint64_t pin_limit_bytes();
 
 // True: the limit does not bind a process whose files in /proc/self have these texts. The process has CAP_IPC_LOCK, and

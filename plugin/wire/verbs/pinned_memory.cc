@@ -6,7 +6,7 @@
 namespace railweave::wire::verbs {
 
 std::uint64_t PinnedMemory::bound_bytes(std::uint64_t limit_bytes) {
-  return limit_bytes == kUnlimitedBytes ? kUnlimitedBytes : limit_bytes / 2;
+  return limit_bytes == PinnedBytes::kUnbounded ? PinnedBytes::kUnbounded : limit_bytes / 2;
 }
 
 bool PinnedMemory::has_room(std::uint64_t bytes, std::uint64_t limit_bytes) const {
@@ -25,7 +25,7 @@ Status PinnedMemory::take(std::size_t bytes, std::uint64_t limit_bytes) {
 }
 
 std::string memlock_hint(std::uint64_t limit_bytes) {
-  if (limit_bytes == kUnlimitedBytes)
+  if (limit_bytes == PinnedBytes::kUnbounded)
     return "RLIMIT_MEMLOCK does not bind this process, so the host or the device has no memory left for more lanes";
   return fmt::format(
       "RLIMIT_MEMLOCK is {} bytes: raise it (ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; docker: "

@@ -17,7 +17,7 @@ namespace railweave::wire::verbs {
 
 class PinnedMemory {
  public:
-  // Returns the bound for all lanes of a process with this limit: half of the limit; kUnlimitedBytes: none.
+  // Returns the bound for all lanes of a process with this limit: half of the limit; PinnedBytes::kUnbounded: none.
   static std::uint64_t bound_bytes(std::uint64_t limit_bytes);
   // Counts `bytes` as pinned. Errors: exhausted, if more than half of `limit_bytes` would be pinned. The message has
   // both numbers and the remedy.
@@ -32,7 +32,7 @@ class PinnedMemory {
 };
 
 // Returns "RLIMIT_MEMLOCK is 8388608 bytes: raise it (ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; ...)", or,
-// for kUnlimitedBytes, that the limit is not the cause.
+// for PinnedBytes::kUnbounded, that the limit is not the cause.
 std::string memlock_hint(std::uint64_t limit_bytes);
 
 }  // namespace railweave::wire::verbs

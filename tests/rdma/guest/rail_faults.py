@@ -13,6 +13,7 @@ from lab.iproute import CommandError, ip, tc
 from lab.plan import Host, Nic, Plan
 
 kLossPercent = 2
+_MAKE_DEVICE = Path(__file__).parents[3] / "perf/lab/vm/guest/rdma_device"
 _PATIENCE_S = 20.0
 _LOOK_S = 0.1
 _GIDS = 8  # entries of a table that are looked at
@@ -71,11 +72,7 @@ class Rail:
         self._in_host("rdma", "link", "del", self.device)
 
     def add_device(self) -> None:
-        """Adds the device in the kernel's first namespace, where devices are made, and moves it to the host's."""
-        self._in_host("rdma", "link", "add", self.device, "type", "rxe", "netdev", self.nic.name)
-        move = ["nsenter", "--net=/proc/1/ns/net", "rdma", "dev", "set", self.device, "netns", self.host.ns]
-        wait_until(f"{self.device} moves to its host",
-                   lambda: subprocess.run(move, capture_output=True, check=False).returncode == 0)
+        self._in_host(str(_MAKE_DEVICE), self.nic.name, self.device)
         self._wait_until_active()
 
     def lose_packets(self) -> None:

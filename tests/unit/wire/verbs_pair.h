@@ -23,6 +23,8 @@ inline RailIdentity identity_of(const Rail& rail) { return {rail.name, rail.ifin
 
 class VerbsPair : public testing::Test {
  protected:
+  static constexpr Nanos kPatience = std::chrono::seconds(20);  // for a machine whose cores are all busy
+
   // One device with two GIDs, so that one thread serves both ends.
   VerbsPair() {
     near_rail = identity_of(fake->add_rail("fake0", "v0", 1));
@@ -32,9 +34,9 @@ class VerbsPair : public testing::Test {
   }
 
   std::unique_ptr<VerbsChannel> begin(const RailIdentity& rail, std::uint8_t traffic_class = 0) {
-    auto device = find_device(fake->host(), rail);
+    auto device = find_device(fake->host(), rail, kPatience);
     EXPECT_TRUE(device.ok()) << device.status().message();
-    auto pair = (*device)->make_queue_pair(rail);
+    auto pair = (*device)->make_queue_pair(rail, kPatience);
     EXPECT_TRUE(pair.ok()) << pair.status().message();
     return std::make_unique<VerbsChannel>(std::move(*pair), traffic_class);
   }

@@ -35,7 +35,7 @@ TEST(VerbsPinLimit, is_that_of_this_process) {
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &limit), 0);
   const std::uint64_t found = pin_limit_bytes();
-  EXPECT_TRUE(found == kUnlimitedBytes || found == limit.rlim_cur);
+  EXPECT_TRUE(found == PinnedBytes::kUnbounded || found == limit.rlim_cur);
 }
 
 }  // namespace
