@@ -17,10 +17,10 @@ _VM_LIMIT_S = 240
 
 class Contract(unittest.TestCase):
     def test_verbs_keep_the_promises_of_a_wire(self) -> None:
-        done = subprocess.run([sys.executable, support.kVm, "run", "--seconds", str(_VM_LIMIT_S), _PAIR, "--", "env",
-                               "RAILWEAVE_TEST_RDMA=v0,v1", str(_BIN / "contract"), "--gtest_filter=*/verbs",
-                               "--gtest_brief=1"],
-                              capture_output=True, text=True, timeout=_VM_LIMIT_S + 60, check=False)
+        command = [sys.executable, support.kVm, "run", "--steady-clock", "--seconds", str(_VM_LIMIT_S), _PAIR, "--",
+                   "env", "RAILWEAVE_TEST_RDMA=v0,v1", str(_BIN / "contract"), "--gtest_filter=*/verbs",
+                   "--gtest_brief=1"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_VM_LIMIT_S + 60, check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         passed = re.search(r"PASSED  \] (\d+) tests", done.stdout)
         self.assertTrue(passed and int(passed[1]) > 30, done.stdout + done.stderr)

@@ -40,8 +40,8 @@ UNSANITARY = "Exhaust|without_descriptors|no_descriptor|engine\\.Bounds\\.|lab_e
 # skipped where it is not built.
 LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf",
                 "all_reduce_perf", "reduce_scatter_perf", "alltoall_perf"]
-# Lab tests of the lab itself and of tools/bench, which run no program of ours.
-LAB_ITSELF = "lab_(spec|bench|host_table|run|steps|traffic|teardown|shapes|faults|gpu_losses)"
+# Lab tests of the lab itself and of tools/bench, which run no program of ours, and one that emulates a processor.
+LAB_ITSELF = "lab_(spec|bench|host_table|run|steps|traffic|teardown|shapes|faults|gpu_losses)|rdma_contract"
 LEAKY = "lab_wires"  # libfabric 1.17 leaks memory with each endpoint
 # Group tests that sanitizers leave out; few ranks over each wire remain. The executor among many ranks takes minutes on
 # one thread.
