@@ -17,7 +17,7 @@ class Peers(RdmaTest):
     def test_killed(self) -> None:
         done = self.in_lab("env", "RAILWEAVE_WIRES=verbs", kPython, "-B", str(_PROGRAM), "--kind", "kill", "--trials",
                            str(_TRIALS), "--seed", str(kSeed), "--programs", str(kBin), "--json", "/vmout/found.json",
-                           lab=("--nics", "3", "--rate", "30mbit"), limit_s=_LIMIT_S)
+                           lab=("--nics", "3", "--rate", "30mbit", "--shape", "switch"), limit_s=_LIMIT_S)
         summary = json.loads(done.text("found.json"))["summary"]
         self.assertEqual((_TRIALS, _TRIALS, 0, 0), tuple(summary[name] for name in ("trials", "errors", "wrong",
                                                                                     "unnamed")), done.said)
