@@ -13,10 +13,11 @@ _BATTERY = Path(__file__).resolve().with_name("guest") / "fault_battery.py"
 _TRIALS = 10
 _KINDS = ("link", "gid", "device", "loss", "turns")
 _LIMIT_S = 5000
-# The rate leaves the emulated core time for the faults. A shaper at the host would drop packets of rxe, which ends the
-# queue pair; a switch drops none here. Without IPv6 the rail has one GID, and no link-local one to
+# The rate leaves the emulated core time for the faults, and a ring of blocks takes less time than rxe's retransmission
+# timeout (0.5 s). A shaper at the host would drop packets of rxe, which ends the queue pair; a switch drops none here.
+# Without IPv6 the rail has one GID, and no link-local one to
 # fall back on.
-_OPTIONS = ("--rate", "15mbit", "--shape", "switch", "--disable-ipv6", "--management")
+_OPTIONS = ("--rate", "22mbit", "--shape", "switch", "--disable-ipv6", "--management")
 
 
 class Rails(RdmaTest):

@@ -39,7 +39,7 @@ _BEGINS_S, _SHOWS_S, _RETURNS_S = 30.0, 30.0, 45.0  # the longest that a trial w
 _STEADY_S = 10.5
 _USUAL_TRIAL_S, _LONGEST_TRIAL_S = 10.0, 30.0  # for the length of transfers
 _TRANSFER_S = 120.0  # the longest transfer, without the longest trial
-_MESSAGE_BYTES = 40 << 20  # of `turns`
+_MESSAGE_BYTES = 60 << 20  # of `turns`
 
 
 @dataclass(frozen=True)
