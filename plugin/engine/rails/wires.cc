@@ -197,16 +197,21 @@ Result<Wires::Begun> Wires::accept(int rail, const InstanceId& peer, const std::
     const OpenPort* const plain = open_port([](const OpenPort& open) { return open.wire->is_plain(); });
     return plain ? accept_on(*plain, rail, peer, {{}, std::move(descriptor)}) : Result<Begun>(why_not);
   }
-  const auto is_left_out = [&](const WireOffer& offer) { return history_->is_left_out(now(), rail, peer, offer.wire); };
-  const bool all_are = std::ranges::all_of(offered, is_left_out);
+  std::vector<std::pair<OpenPort*, const WireOffer*>> common;
+  for (const WireOffer& offer : offered)
+    if (OpenPort* const port = open_port([&](const OpenPort& open) { return open.wire->name() == offer.wire; }))
+      common.emplace_back(port, &offer);
+  const auto is_left_out = [&](const auto& one) { return history_->is_left_out(now(), rail, peer, one.second->wire); };
+  // Where every common wire failed lately, any of them is better than none.
+  const bool all_are = std::ranges::all_of(common, is_left_out);
   std::vector<std::pair<OpenPort*, Status>> left_out;
-  for (const WireOffer& offer : offered) {
-    OpenPort* const port = open_port([&](const OpenPort& open) { return open.wire->name() == offer.wire; });
-    if (!port || (!all_are && is_left_out(offer))) continue;
-    Result<Begun> begun = accept_on(*port, rail, peer, {offer.bytes});
+  for (const auto& one : common) {
+    const auto& [port, offer] = one;
+    if (!all_are && is_left_out(one)) continue;
+    Result<Begun> begun = accept_on(*port, rail, peer, {offer->bytes});
     if (begun.ok())
       for (const auto& [other, why] : left_out) log_left_out(*other, ports.of, why);
-    if (begun.ok() || begun.status().code() == Code::remote) return begun;
+    if (begun.ok()) return begun;
     why_not = begun.status();
     left_out.emplace_back(port, why_not);
   }

@@ -72,9 +72,10 @@ class Wires {
   // True: on our rail `rail` the list has a wire before `wire` which is not left out now, and by which lanes came up to
   // `peer`, from any rail.
   bool has_better(int rail, const InstanceId& peer, std::string_view wire);
-  // Begins the acceptor's end, on the first wire offered that can be used here. Without an offer the dialler has the
-  // plain wire only. Logs as dial(). Errors: invalid_config (no wire in common; the message names those of both ends),
-  // Code::remote (a malformed offer), exhausted, system.
+  // Begins the acceptor's end, on the first wire offered that can be used here: a wire whose offer does not suit this
+  // end, such as one of another libfabric, is left out. Without an offer the dialler has the plain wire only. Logs as
+  // dial(). Errors: invalid_config (no wire in common; the message names those of both ends), or that of the last
+  // wire in common: Code::remote (an offer that does not suit, or is malformed), exhausted, system.
   Result<Begun> accept(int rail, const InstanceId& peer, const std::vector<WireOffer>& offered,
                        OwnedFd descriptor = OwnedFd());
   // Completes the dialler's end with the acceptor's answer, and drops the other candidates. Errors: Code::remote if the

@@ -357,7 +357,10 @@ void LaneReconciler::on_welcome(Attempt& attempt, int remote_rail) {
 
 void LaneReconciler::no_lane(const Attempt& attempt, const std::string& why) {
   RW_INFO(net, "no lane from {}: {}", attempt.what, why);
-  note_failure(*attempt.pair, why);
+  if (attempt.is_upgrade)  // the pair's other lanes carry
+    attempt.pair->upgrade.failed();
+  else
+    note_failure(*attempt.pair, why);
   poll();
 }
 

@@ -106,7 +106,8 @@ Status BlockRings::state_credit(bool idle) {
 }
 
 Status BlockRings::ask_if_late() {
-  if (!channel_->may_lose_blocks() || sent_.unreturned_since() > now() - kAskAfter) return {};
+  if (!channel_->may_lose_blocks() || sent_.acknowledged_bytes() == stream_bytes_) return {};
+  if (sent_.unreturned_since() > now() - kAskAfter) return {};
   if (asked_ > credit_.returned_by_peer() || has_unsent() || !credit_.may_ask()) return {};
   if (channel_->next_slot().empty()) return {};
   asked_ = credit_.next_number() + 1;

@@ -56,9 +56,9 @@ class BlockRings {
   Status send_probe();
   // Tells the peer of free slots, if that is owed and there is room. `idle`: see RingCredit.
   Status state_credit(bool idle);
-  // Asks the peer for an answer if blocks are not given back for long and the channel may have lost them without an
-  // error. Either the peer finds that a block is missing, or this end finds that an answer is missing, or nothing is
-  // lost. One question at a time. Call this now and then.
+  // Asks the peer for an answer if blocks with stream are not given back for long and the channel may have lost them
+  // without an error. A lost block then shows as a gap at one of the ends. One question at a time. Call this now and
+  // then.
   Status ask_if_late();
   // A block waits for the channel.
   bool has_unsent() const { return unsent_bytes_ > 0; }

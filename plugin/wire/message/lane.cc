@@ -60,9 +60,9 @@ Result<Moved> MessageLane::read(LaneHandler& handler, std::size_t budget_bytes) 
   refused_ = read_blocks(handler, budget_bytes, moved.bytes);
   if (!refused_.ok()) return refused_;
   send_owed(is_idle(moved.bytes) || peer_finished_);
+  if (moved.bytes == 0 && idle_reads_ % kIdleReadsPerCheck == 0) check_peer();  // may bring blocks
   moved.blocked = peer_finished_ || !rings_.next();
   if (moved.bytes > 0) return moved;
-  if (idle_reads_ % kIdleReadsPerCheck == 0) check_peer();
   if (Status end = read_end(); moved.blocked && !end.ok()) return end;
   return moved;
 }

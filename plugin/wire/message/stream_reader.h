@@ -15,7 +15,7 @@ class StreamReader {
  public:
   explicit StreamReader(LaneCounters& received) : received_(received) {}
 
-  // Takes up to `budget` of the stream's next bytes, and a frame without payload in any case. Returns how many were
+  // Takes up to `budget` of the stream's next bytes. Returns how many were
   // taken; those behind them are to be passed again. Errors: the handler's, final.
   Result<std::size_t> take(LaneHandler& handler, std::span<const std::byte> bytes, std::size_t budget);
   void withdraw(std::span<const std::byte> range);  // see Lane::withdraw_target

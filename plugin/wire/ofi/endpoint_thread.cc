@@ -66,6 +66,13 @@ void leave_all(EndpointList& list) {
 struct EndpointThread::State {
   State(const Library& its_library, Provider its_provider, Nanos slow_after)
       : library(its_library), provider(std::move(its_provider)), slow(slow_after) {}
+  // What is open here came after the thread had left, at the exit of the process, and stays open.
+  ~State() {
+    leave_all(to_close);
+    if (opened) abandon(std::move(opened));
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   const Library& library;
   const Provider provider;

@@ -30,7 +30,8 @@ sa_family_t family_of(std::span<const std::byte> name) {
 
 Status check_string(std::span<const std::byte> name) {
   const auto end = std::ranges::find(name, std::byte{0});
-  return end + 1 == name.end() ? Status() : malformed("a text that does not end in its only zero byte");
+  return !name.empty() && end == name.end() - 1 ? Status()
+                                                : malformed("a text that does not end in its only zero byte");
 }
 
 // Errors: the peer's name is not of the kind of `own`.

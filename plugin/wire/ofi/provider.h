@@ -41,7 +41,7 @@ struct Provider {
 
 // Returns the first of the providers `names` that has what a channel needs on `rail`. The source address is the rail's,
 // so that the interface is fixed. A provider without IP addresses counts if its NIC is the rail's.
-// Errors: Code::invalid_config; the message says what each provider lacks. Code::exhausted (no memory).
+// Errors: Code::invalid_config; the message says what each provider lacks.
 Result<Provider> choose_provider(const Library& library, const Rail& rail, std::span<const std::string> names);
 
 // Returns what `info` lacks for a channel on `rail`, for messages; empty: nothing. `address`: the source address that

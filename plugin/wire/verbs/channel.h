@@ -40,7 +40,7 @@ class VerbsChannel final : public message::Channel {
   Result<bool> give_back(std::uint32_t index) override;
   LaneEnd why_failed() const override { return failure_ ? failure_->end : LaneEnd::system; }
 
-  int descriptor() const override { return pair_->notices()->fd; }
+  int descriptor() const override { return pair_->descriptor(); }
   bool prepare_to_wait() override;
 
  private:

@@ -42,8 +42,8 @@ class Device : public std::enable_shared_from_this<Device> {
  public:
   // The longest wait for the thread. Longer than any healthy device takes, and short enough for a reactor.
   static constexpr Nanos kPatience = std::chrono::milliseconds(200);
-  // The same when a port is opened, which happens seldom: on a host whose cores are all busy, as at the start of a job,
-  // the thread may wait long for a core, and a rail without its port would do without RDMA.
+  // The same when a port is opened, which happens seldom. A busy host, as at the start of a job, may give the thread no
+  // core for long, and a rail whose port is not opened has no RDMA.
   static constexpr Nanos kPatienceOfOpen = std::chrono::seconds(1);
 
   // Opens the device and starts its thread. `pinned`: lives as long as the process.

@@ -98,15 +98,14 @@ Result<std::unique_ptr<QueuePair>> DeviceCommands::create(std::uint8_t port) {
   RW_TRY(pinned_.take(kLaneBytes, host_.memlock_bytes));
   if (!domain_) domain_ = api_.alloc_pd(context_);
   const int vector = next_vector_++ % std::max(context_->num_comp_vectors, 1);
-  Result<std::unique_ptr<QueuePair>> made =
-      domain_ ? QueuePair::make({host_, context_, domain_, name_, port, vector})
-              : system_error(Scope::lane, fmt::format("device {}: ibv_alloc_pd", name_));
-  if (!made.ok()) {
-    pinned_.give_back(kLaneBytes);
-    return made.status();
+  std::unique_ptr<QueuePair> made;
+  const Status status = domain_ ? QueuePair::make({host_, context_, domain_, name_, port, vector}, made)
+                                : system_error(Scope::lane, fmt::format("device {}: ibv_alloc_pd", name_));
+  if (!status.ok()) {
+    made ? keep_unended(std::move(made)) : pinned_.give_back(kLaneBytes);
+    return status;
   }
-  QueuePair* const pair = made->get();
-  pair->retirement.emplace_back([this, pair] { destroy(pair); });
+  made->retirement.emplace_back([this, pair = made.get()] { destroy(pair); });
   return made;
 }
 
@@ -140,12 +139,13 @@ void DeviceCommands::destroy(QueuePair* pair) {
 }
 
 void DeviceCommands::destroy_owned(std::unique_ptr<QueuePair> pair) {
-  if (pair->destroy()) {
-    pinned_.give_back(kLaneBytes);
-    return;
-  }
+  pair->destroy() ? pinned_.give_back(kLaneBytes) : keep_unended(std::move(pair));
+}
+
+// The device may still name the object in events, and write to its slots.
+void DeviceCommands::keep_unended(std::unique_ptr<QueuePair> pair) {
   has_unended_ = true;
-  (void)pair.release();  // the device may still name the object in events
+  (void)pair.release();
 }
 
 void DeviceCommands::read_events() {

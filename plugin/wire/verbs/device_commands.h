@@ -1,5 +1,6 @@
 // The commands to an open RDMA device: finds GIDs, makes, connects and destroys queue pairs, and reads the device's
-// events. Any of them may block, for half a minute if the device is dying, so all run on the device's thread.
+// events. Any of them may block, for half a minute if the device is dying, so all run on the device's thread. Listing
+// and opening devices is not among them (devices.h).
 //
 // Events: an error of a queue pair or of its completion queue marks the queue pair as failed. The end of the device
 // marks all of them; no new ones are made, and the device is closed when the last one is destroyed, because the kernel
@@ -66,6 +67,7 @@ class DeviceCommands {
   Result<std::unique_ptr<QueuePair>> create(std::uint8_t port);
   Status check_port(std::uint8_t port, ibv_port_attr& attributes);
   void destroy_owned(std::unique_ptr<QueuePair> pair);
+  void keep_unended(std::unique_ptr<QueuePair> pair);
   void handle(const ibv_async_event& event);
   void lose_device(const char* why);
   void close_if_unused();

@@ -88,9 +88,11 @@ class Reasons {
 Result<std::shared_ptr<Device>> find_among(const VerbsHost& host, std::span<ibv_device* const> listed,
                                            const RailIdentity& rail, Nanos patience) {
   Reasons reasons;
+  const TimePoint end = deadline_after(patience);
   for (ibv_device* const candidate : listed) {
     Result<std::shared_ptr<Device>> device = open_or_share(host, candidate);
-    const Status serves = device.ok() ? (*device)->check(rail, patience) : device.status();
+    const Nanos left = std::max(end - now(), Nanos(0));  // several devices may be busy
+    const Status serves = device.ok() ? (*device)->check(rail, left) : device.status();
     if (serves.ok()) return device;
     reasons.add(serves);
   }

@@ -39,7 +39,8 @@ class VerbsPort final : public Port {
     Result<std::shared_ptr<Device>> found = find_device(host_, rail_);
     if (!found.ok()) return begin_error(found.status());
     device_ = std::move(*found);
-    return device_->make_queue_pair(rail_);
+    Result<OwnedQueuePair> made = device_->make_queue_pair(rail_);
+    return made.ok() ? std::move(made) : begin_error(made.status());
   }
 
   // A host that lacks something now had it when the port was opened.

@@ -4,8 +4,8 @@
 // back at another index, or a device that was removed and added again, serves the next lane.
 // Memory: a lane pins kLaneBytes (queue_pair.h). Each port of a device that serves lanes pins as much once more, for
 // the queue pair that is made in advance.
-// Threads: as wire/port.h says. begin_lane() waits for the device, at most Device::kPatience, and once more where the
-// rail's device changed.
+// Threads: as wire/port.h says. begin_lane() waits for the device, at most Device::kPatience. Where the rail's device
+// changed, it looks at all devices of the host (devices.h), and waits for their threads as long once more.
 #pragma once
 
 #include <memory>

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include <cerrno>
 #include <utility>
@@ -37,13 +39,11 @@ std::uint32_t random_number() {
 
 }  // namespace
 
-Result<std::unique_ptr<QueuePair>> QueuePair::make(const Place& place) {
-  std::unique_ptr<QueuePair> made(new QueuePair(*place.host.api, place.port, place.device));
-  if (Status failed = made->create(place); !failed.ok()) {
-    (void)made->destroy();
-    return failed;
-  }
-  return made;
+Status QueuePair::make(const Place& place, std::unique_ptr<QueuePair>& made) {
+  made.reset(new QueuePair(*place.host.api, place.port, place.device));
+  const Status created = made->create(place);
+  if (!created.ok() && made->destroy()) made.reset();
+  return created;
 }
 
 Status QueuePair::create(const Place& place) {
@@ -68,6 +68,7 @@ Status QueuePair::create_queues(const Place& place) {
   const int flags = ::fcntl(notices_->fd, F_GETFL);
   if (flags < 0 || ::fcntl(notices_->fd, F_SETFL, flags | O_NONBLOCK) != 0)
     return creation_error(place, "fcntl of a completion channel", errno);
+  RW_TRY(join_descriptors(place));
   completions_ = api_.create_cq(place.context, kCompletions, this, notices_, place.vector);
   if (!completions_) return creation_error(place, "ibv_create_cq", errno);
   ibv_qp_init_attr attributes{};
@@ -79,6 +80,23 @@ Status QueuePair::create_queues(const Place& place) {
   attributes.qp_type = IBV_QPT_RC;
   pair_ = api_.create_qp(place.domain, &attributes);
   return pair_ ? Status() : creation_error(place, "ibv_create_qp", errno);
+}
+
+Status QueuePair::join_descriptors(const Place& place) {
+  failed_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  joined_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {notices_->fd, failed_.get()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (!joined_ || ::epoll_ctl(joined_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+      return creation_error(place, "an epoll set of a lane", errno);
+  }
+  return {};
+}
+
+void QueuePair::mark_failed(ibv_event_type event) {
+  event_.store(event + 1, std::memory_order_release);
+  (void)::eventfd_write(failed_.get(), 1);
 }
 
 Status QueuePair::initialize(const Place& place) {

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 
+#include "base/fd.h"
 #include "railweave/status.h"
 #include "wire/message/channel.h"
 #include "wire/verbs/channel_address.h"
@@ -44,14 +45,15 @@ class QueuePair {
   };
 
   // --- the device's thread
-  // Returns a queue pair in the state INIT. Errors: exhausted (the limit of pinned memory), system; both name the call.
-  static Result<std::unique_ptr<QueuePair>> make(const Place& place);
+  // Makes a queue pair in the state INIT. Errors: exhausted (the limit of pinned memory), system; both name the call.
+  // After an error, `made` is null, or an object that the device refuses to end (destroy()).
+  static Status make(const Place& place, std::unique_ptr<QueuePair>& made);
   // Connects the queue pair, with a random flow label; connected() has the outcome.
   void connect(const Path& path, const ChannelAddress& peer);
   // The same for an error that was found before.
   void fail_to_connect(const Status& why);
-  // Marks the queue pair as failed by an event of the device.
-  void mark_failed(ibv_event_type event) { event_.store(event + 1, std::memory_order_release); }
+  // Marks the queue pair as failed by an event of the device. The lane's descriptor stays readable from then on.
+  void mark_failed(ibv_event_type event);
   // Ends what make() made. False: the device refuses, and may write to the slots for ever. They stay then.
   bool destroy();
   ~QueuePair() = default;  // REQUIRES: destroy() was called
@@ -60,6 +62,8 @@ class QueuePair {
   ibv_qp* pair() const { return pair_; }
   ibv_cq* completions() const { return completions_; }
   ibv_comp_channel* notices() const { return notices_; }
+  // Readable: notices() has a notice, or the queue pair was marked as failed.
+  int descriptor() const { return joined_.get(); }
   std::uint8_t port() const { return port_; }
   std::uint32_t key() const { return region_->lkey; }
   std::span<std::byte> send_slot(std::uint32_t index) const { return slot(index); }
@@ -92,6 +96,7 @@ class QueuePair {
   Status create(const Place& place);
   Status register_slots(const Place& place);
   Status create_queues(const Place& place);
+  Status join_descriptors(const Place& place);
   Status initialize(const Place& place);
   Status modify(const Transition& step, const char* state);
 
@@ -101,6 +106,8 @@ class QueuePair {
   SlotMemory memory_;  // send slots, then receive slots
   ibv_mr* region_ = nullptr;
   ibv_comp_channel* notices_ = nullptr;
+  OwnedFd failed_;  // an eventfd
+  OwnedFd joined_;  // an epoll set
   ibv_cq* completions_ = nullptr;
   ibv_qp* pair_ = nullptr;
   std::atomic<int> event_{0};

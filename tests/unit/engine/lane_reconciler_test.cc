@@ -337,6 +337,22 @@ TEST_F(WireUpgrades, that_fail_come_less_often_and_leave_the_pair_alone) {
   EXPECT_EQ(order(2).better_than, "");
 }
 
+TEST_F(WireUpgrades, that_are_welcomed_and_bring_no_lane_come_less_often_and_leave_the_pair_alone) {
+  timers_.pass(WireUpgrade::kFirstWait);
+  dialler_.cannot_take = Status(Code::system, Scope::lane, "no memory");
+  dialler_.welcome(0);
+  dialler_.cannot_take = {};
+  timers_.pass(2 * WireUpgrade::kFirstWait - 1ns);
+  EXPECT_EQ(dialler_.joins.size(), 1u);
+  timers_.pass(1ns);
+  ASSERT_EQ(dialler_.joins.size(), 2u);
+  dialler_.answer(1, Kind::failed);
+  lose_first_lane();
+  reconciler_->poll();
+  timers_.pass(1s);
+  EXPECT_EQ(dialler_.joins.size(), 3u) << "the failures put the pair into backoff";
+}
+
 TEST_F(WireUpgrades, that_cannot_begin_come_less_often) {
   dialler_.cannot_begin = Status(Code::system, Scope::lane, "no device");
   timers_.pass(2min);

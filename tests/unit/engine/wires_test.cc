@@ -182,6 +182,17 @@ TEST_F(WireChoice, nonsense_in_an_offer_is_the_peers_error) {
   EXPECT_EQ(accepted.status().code(), Code::remote);
 }
 
+// Such as an offer of another libfabric.
+TEST_F(WireChoice, an_offer_that_does_not_suit_leaves_its_wire_out) {
+  Wires near = made_of({&fast, &plain}), far = made_of({&fast, &plain});
+  auto dialled = near.dial(kRail, kPeer);
+  auto offers = dialled->offers();
+  offers.front().bytes = {std::byte{1}};
+  auto accepted = far.accept(kRail, kPeer, offers);
+  ASSERT_TRUE(accepted.ok()) << accepted.status().message();
+  EXPECT_TRUE(accepted->is_plain());
+}
+
 TEST_F(WireChoice, a_wire_that_can_begin_no_lane_is_not_offered) {
   fast.is_short = true;
   Wires wires = made_of({&fast, &plain});
@@ -243,6 +254,15 @@ TEST_F(WireChoice, the_only_wire_is_tried_again_though_it_brought_no_lane) {
   establish(*begun, true);
   EXPECT_EQ(wires.dial(kRail, kPeer)->offers().size(), 1u);
   EXPECT_TRUE(wires.accept(kRail, kPeer, {{"fast", kNine}}).ok());
+}
+
+TEST_F(WireChoice, the_only_wire_in_common_is_tried_again_though_it_brought_no_lane) {
+  fast.is_torn = true;
+  Wires wires = made_of({&fast});
+  auto begun = wires.dial(kRail, kPeer);
+  EXPECT_TRUE(Wires::agree(*begun, {{"fast", kNine}}).ok());
+  establish(*begun, true);
+  EXPECT_TRUE(wires.accept(kRail, kPeer, {{"fast", kNine}, {"strange", kNine}}).ok());
 }
 
 TEST_F(WireChoice, a_lane_on_its_way_that_is_given_up_at_once_is_no_failure) {

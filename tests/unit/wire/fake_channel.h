@@ -46,7 +46,8 @@ class FakeDevice {
     std::vector<Arrival> landed;                 // not polled yet
     std::uint64_t sent = 0, landed_at_peer = 0;  // blocks of this end
     bool is_there = true;
-    int to_lose = 0;  // so many of the next blocks of this end get lost, unless sent surely
+    int to_lose = 0;      // so many of the next blocks of this end get lost, unless sent surely
+    int blind_polls = 0;  // so many of the next polls of this end find nothing
   };
 
   // Lands what is due at either end.
@@ -125,6 +126,10 @@ class FakeChannel final : public Channel {
   std::uint64_t left() const override { return left_; }
 
   Result<std::size_t> poll(std::span<Arrival> arrivals) override {
+    if (mine_.blind_polls > 0) {
+      --mine_.blind_polls;
+      return std::size_t{0};
+    }
     device_->land();
     if (failed_) return broken();
     // Where the device shuffles, news of some blocks that left comes later.

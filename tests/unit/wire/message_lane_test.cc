@@ -140,6 +140,21 @@ TEST_F(MessageLaneTest, a_dead_peer_ends_the_lane_after_all_that_arrived) {
   EXPECT_EQ(a.arrived, 2u);
 }
 
+// The blocks may arrive while the lane finds the end of the socket.
+TEST_F(MessageLaneTest, a_dead_peer_ends_the_lane_after_all_that_arrives_meanwhile) {
+  constexpr int kPollsBefore = 32;  // the look at the socket
+  for (int polls = 1; polls <= kPollsBefore; ++polls) {
+    connect();
+    b.to_send = {1000, 2000};
+    ASSERT_TRUE(far->write(b).ok());
+    far.reset();
+    device->ends[0].blind_polls = polls;
+    a.arrived = 0;
+    EXPECT_NE(read_error(*near, a).find("closed by the peer"), std::string::npos);
+    EXPECT_EQ(a.arrived, 2u) << "blocks came with poll " << polls + 1;
+  }
+}
+
 TEST_F(MessageLaneTest, a_peer_that_dies_before_the_proof_ends_the_lane) {
   connect_to_test();
   ASSERT_TRUE(near->is_proven().ok());
@@ -199,14 +214,19 @@ class LossyMessageLaneTest : public MessageLaneTest {
   // Reads at both ends until one fails. Returns that end's error.
   std::string error_of_either() {
     const TimePoint until = deadline_after(std::chrono::seconds(20));
-    for (; now() < until; device->step()) {
-      for (auto [lane, handler] : {std::pair(near.get(), &a), std::pair(far.get(), &b)}) {
-        (void)lane->ack_status();
-        failed = lane;
-        if (auto moved = lane->read(*handler, 1 * MiB); !moved.ok()) return moved.status().message();
-      }
-    }
+    while (now() < until)
+      if (std::string error = error_of_one_look(); !error.empty()) return error;
     return "none";
+  }
+  // Looks at both lanes once, and reads. Empty: no error.
+  std::string error_of_one_look() {
+    for (auto [lane, handler] : {std::pair(near.get(), &a), std::pair(far.get(), &b)}) {
+      (void)lane->ack_status();
+      failed = lane;
+      if (auto moved = lane->read(*handler, 1 * MiB); !moved.ok()) return moved.status().message();
+    }
+    device->step();
+    return {};
   }
   const MessageLane* failed = nullptr;
 };
@@ -252,6 +272,16 @@ TEST_F(LossyMessageLaneTest, a_peer_that_is_slow_to_read_is_asked_once_and_answe
   ASSERT_TRUE(near->write(a).ok());
   device->ends[1].to_lose = 1;
   EXPECT_NE(error_of_either().find("was lost"), std::string::npos) << "a second question";
+}
+
+TEST_F(LossyMessageLaneTest, idle_lanes_send_nothing) {
+  a.to_send = {100'000};
+  b.to_send = {100'000, 5};
+  carry();
+  const std::uint64_t before = device->ends[0].sent + device->ends[1].sent;
+  const TimePoint until = deadline_after(std::chrono::milliseconds(700));  // more than three questions would take
+  while (now() < until) EXPECT_EQ(error_of_one_look(), "");
+  EXPECT_EQ(device->ends[0].sent + device->ends[1].sent, before);
 }
 
 TEST_F(MessageLaneTest, a_channel_that_loses_nothing_is_never_asked) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "tests/unit/wire/verbs_pair.h"
 
 namespace railweave::wire::verbs {
@@ -57,6 +58,16 @@ TEST_F(VerbsChannels, connect_with_the_values_of_both_ends) {
   EXPECT_EQ(path.max_dest_rd_atomic, 0);
   EXPECT_LT(path.ah_attr.grh.flow_label, 1u << 20);
   EXPECT_TRUE(std::equal(far_address.value().gid.begin(), far_address.value().gid.end(), path.ah_attr.grh.dgid.raw));
+}
+
+TEST_F(VerbsChannels, that_sleep_hear_of_a_device_that_goes) {
+  connect();
+  ASSERT_FALSE(is_readable(*near));
+  fake->remove_device("fake0");
+  const TimePoint until = deadline_after(kPatience);
+  while (!is_readable(*near) && now() < until) std::this_thread::yield();
+  EXPECT_TRUE(is_readable(*near));
+  EXPECT_FALSE(poll_error(*near).ok());
 }
 
 TEST(VerbsQueuePairStates, retry_within_bounds_and_wait_for_receivers) {
