@@ -13,8 +13,8 @@
 //   poll() until there is a lane                     poll() until there is a lane
 //
 // Threads: one at a time for all wires, ports and pending lanes of an engine: the reactor's. No call blocks, but two:
-// Wire::open() may load a library, open a device and wait 1 s for it. Port::begin_lane() may wait 0.4 s for a device, and
-// may open another one where the rail's device is gone.
+// Wire::open() may load a library, open a device and wait 1 s for it. Port::begin_lane() may wait 0.4 s for a device,
+// and may open another one where the rail's device is gone.
 #pragma once
 
 #include <cstddef>

@@ -14,6 +14,7 @@ from engine_lab import EngineTest, Outcome, net_perf
 
 _TWO = ["--nics", "2", "--rate", "500mbit"]
 _LOSSES = support.kPerf / "bench/faults" / "rail_loss_perf.py"
+_LIBFABRIC_2 = support.kPerf.parent / ".venv/lib/mpich/libfabric.so.1"
 _INFO = engine_lab.kBin / "railweave-info"
 
 
@@ -75,6 +76,18 @@ class Libfabric(Carrying):
 
     def test_both_rails_carry_by_libfabric(self) -> None:
         self.assert_carries(self.assert_works(with_wires("ofi,tcp", "ofi,tcp", "--bytes", "100M")), "ofi")
+
+    def test_hosts_with_different_generations_go_by_tcp(self) -> None:
+        """Either generation may be the one that dials. Their providers differ: `net` here, and `tcp`."""
+        if not _LIBFABRIC_2.exists():
+            self.skipTest(f"{_LIBFABRIC_2} is missing; run tools/setup python")
+        for rank in (0, 1):
+            with self.subTest(rank_with_libfabric_2=rank):
+                setup = f"[ $RANK != {rank} ] || export RAILWEAVE_OFI_LIBRARY={_LIBFABRIC_2}"
+                outcome = with_wires("ofi,tcp", "ofi,tcp", setup=setup)
+                self.assertEqual(0, outcome.status, str(outcome))
+                self.assert_carries(outcome, "tcp")
+                self.assertIn("use the same libfabric at both ends", "\n".join(outcome.warnings(1)))
 
     def test_without_tcp_in_the_list(self) -> None:
         self.assert_carries(self.assert_works(with_wires("ofi", "ofi")), "ofi")

@@ -49,8 +49,8 @@ class LaneDialler {
   virtual Result<std::unique_ptr<Join>> join(const JoinOrder& order, Answered answered) = 0;
   // Returns why a connection from that rail of ours would lead nowhere. Empty: it may lead to the peer.
   virtual std::string why_no_route(int rail, const Route& route) = 0;
-  // True: a lane from that rail of ours may go by a wire that the list has before `wire`, and by which lanes to the peer
-  // came up. The default: lanes have one wire.
+  // True: a lane from that rail of ours may go by a wire that the list has before `wire`, and lanes to the peer came up
+  // by that one. The default: lanes have one wire.
   virtual bool has_better_wire(int /*rail*/, const std::string& /*wire*/) { return false; }
 
  protected:

@@ -182,7 +182,7 @@ TEST_F(WireChoice, nonsense_in_an_offer_is_the_peers_error) {
   EXPECT_EQ(accepted.status().code(), Code::remote);
 }
 
-// Such as an offer of another libfabric.
+// An offer of another libfabric is one.
 TEST_F(WireChoice, an_offer_that_does_not_suit_leaves_its_wire_out) {
   Wires near = made_of({&fast, &plain}), far = made_of({&fast, &plain});
   auto dialled = near.dial(kRail, kPeer);
