@@ -1,4 +1,4 @@
-// A pending lane on whose wire both ends had agreed. Notes in WireHistory what comes of it.
+// A pending lane of a wire that both ends have. Notes in WireHistory what comes of it.
 // Threads: the reactor's only.
 #pragma once
 
@@ -20,14 +20,16 @@ class TriedLane final : public wire::PendingLane {
   ~TriedLane() override;
 
   Result<wire::Offer> offer() override { return lane_->offer(); }
-  Status complete(wire::Offer offer) override { return lane_->complete(std::move(offer)); }
+  // An offer that this end cannot take counts as a failure of the wire.
+  Status complete(wire::Offer offer) override;
   void start(wire::Bootstrap bootstrap) override;
   Result<std::unique_ptr<wire::Lane>> poll() override;
 
  private:
   static constexpr Nanos kPatience = std::chrono::seconds(1);
 
-  void note(void (WireHistory::*what)(TimePoint, int, const InstanceId&, std::string_view));
+  void note_failure(std::string_view why);
+  void note_lane();
 
   const std::unique_ptr<wire::PendingLane> lane_;
   const std::shared_ptr<WireHistory> history_;

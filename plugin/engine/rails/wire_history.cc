@@ -1,7 +1,9 @@
 #include "engine/rails/wire_history.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
+#include <utility>
 
 namespace railweave::engine {
 
@@ -19,8 +21,11 @@ const WireHistory::Entry* WireHistory::find(int rail, const InstanceId& peer, st
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-void WireHistory::note_failure(TimePoint now, int rail, const InstanceId& peer, std::string_view wire) {
-  entry(now, rail, peer, wire).failed_at = now;
+void WireHistory::note_failure(TimePoint now, int rail, const InstanceId& peer, std::string_view wire,
+                               std::string why) {
+  Entry& its = entry(now, rail, peer, wire);
+  its.failed_at = now;
+  its.why = std::move(why);
 }
 
 void WireHistory::note_lane(TimePoint now, int rail, const InstanceId& peer, std::string_view wire) {
@@ -32,6 +37,12 @@ void WireHistory::note_lane(TimePoint now, int rail, const InstanceId& peer, std
 bool WireHistory::is_left_out(TimePoint now, int rail, const InstanceId& peer, std::string_view wire) const {
   const Entry* const its = find(rail, peer, wire);
   return its && its->failed_at != TimePoint::min() && now - its->failed_at < kLeftOut;
+}
+
+const std::string& WireHistory::why_left_out(int rail, const InstanceId& peer, std::string_view wire) const {
+  const Entry* const its = find(rail, peer, wire);
+  assert(its);
+  return its->why;
 }
 
 bool WireHistory::has_brought_lanes(const InstanceId& peer, std::string_view wire) const {

@@ -20,11 +20,13 @@ class WireHistory {
   static constexpr Nanos kLeftOut = std::chrono::seconds(60);
   static constexpr std::size_t kEntriesMax = 4096;  // the oldest goes first
 
-  // The wire brought no lane.
-  void note_failure(TimePoint now, int rail, const InstanceId& peer, std::string_view wire);
+  // The wire brought no lane. `why`: not empty.
+  void note_failure(TimePoint now, int rail, const InstanceId& peer, std::string_view wire, std::string why);
   // The wire brought a lane.
   void note_lane(TimePoint now, int rail, const InstanceId& peer, std::string_view wire);
   bool is_left_out(TimePoint now, int rail, const InstanceId& peer, std::string_view wire) const;
+  // Returns why the wire brought no lane the last time. REQUIRES: is_left_out().
+  const std::string& why_left_out(int rail, const InstanceId& peer, std::string_view wire) const;
   // By any rail of ours.
   bool has_brought_lanes(const InstanceId& peer, std::string_view wire) const;
 
@@ -37,6 +39,7 @@ class WireHistory {
   };
   struct Entry {
     TimePoint failed_at = TimePoint::min();  // the last time; min(): never
+    std::string why;                         // the last failure
     bool has_brought_lanes = false;
     TimePoint noted_at{};
   };

@@ -145,7 +145,10 @@ Result<Wires::Begun> Wires::dial(int rail, const InstanceId& peer, std::string_v
   const bool all_are = std::ranges::all_of(ports, is_left_out);
   std::vector<std::pair<OpenPort*, Status>> left_out;
   for (OpenPort& open : ports) {
-    if (!all_are && is_left_out(open)) continue;
+    if (!all_are && is_left_out(open)) {
+      left_out.emplace_back(&open, lately_failed(open, rail, peer));
+      continue;
+    }
     Result<Candidate> candidate = begin(open, wire::Port::Role::dialler, rail, peer);
     Result<wire::Offer> offer = candidate.ok() ? candidate->pending->offer() : Result<wire::Offer>(candidate.status());
     if (!offer.ok()) {
@@ -161,6 +164,12 @@ Result<Wires::Begun> Wires::dial(int rail, const InstanceId& peer, std::string_v
   if (begun.candidates.empty()) return why_not;
   for (const auto& [open, why] : left_out) log_left_out(*open, ports_of(rail).of, why);
   return begun;
+}
+
+// Why a wire is left out that brought no lane.
+Status Wires::lately_failed(const OpenPort& open, int rail, const InstanceId& peer) const {
+  return Status(Code::remote, Scope::lane,
+                "its last lane to this peer failed: " + history_->why_left_out(rail, peer, open.wire->name()));
 }
 
 void Wires::log_left_out(OpenPort& open, const std::string& of, const Status& why) {
@@ -207,8 +216,9 @@ Result<Wires::Begun> Wires::accept(int rail, const InstanceId& peer, const std::
   std::vector<std::pair<OpenPort*, Status>> left_out;
   for (const auto& one : common) {
     const auto& [port, offer] = one;
-    if (!all_are && is_left_out(one)) continue;
-    Result<Begun> begun = accept_on(*port, rail, peer, {offer->bytes});
+    const bool tries = all_are || !is_left_out(one);
+    Result<Begun> begun =
+        tries ? accept_on(*port, rail, peer, {offer->bytes}) : Result<Begun>(lately_failed(*port, rail, peer));
     if (begun.ok())
       for (const auto& [other, why] : left_out) log_left_out(*other, ports.of, why);
     if (begun.ok()) return begun;

@@ -64,7 +64,8 @@ class Wires {
     bool is_plain() const;  // both ends agreed on the plain wire
   };
   // Begins the dialler's end of a lane to `peer`, from our rail `rail`, or to a process of this host (kWithinHost).
-  // Wires that can begin no lane now are left out. If another wire can, they are logged: at WARN the first time.
+  // Wires that can begin no lane now, or brought none lately (WireHistory), are left out. If another wire can, they are
+  // logged: at WARN the first time.
   // `better_than`: offers only wires that the list has before this one; empty: all. Errors: those of Port::begin_lane()
   // if none can.
   static constexpr int kWithinHost = -1;
@@ -99,6 +100,7 @@ class Wires {
   std::span<OpenPort> ports_before(int rail, std::string_view wire);
   Result<Candidate> begin(const OpenPort& open, wire::Port::Role role, int rail, const InstanceId& peer) const;
   Result<Begun> accept_on(const OpenPort& open, int rail, const InstanceId& peer, wire::Offer received) const;
+  Status lately_failed(const OpenPort& open, int rail, const InstanceId& peer) const;
   static void log_left_out(OpenPort& open, const std::string& of, const Status& why);
 
   const Config& config_;

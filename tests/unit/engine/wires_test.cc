@@ -193,6 +193,13 @@ TEST_F(WireChoice, an_offer_that_does_not_suit_leaves_its_wire_out) {
   EXPECT_TRUE(accepted->is_plain());
 }
 
+TEST_F(WireChoice, an_answer_that_the_dialler_cannot_take_leaves_the_wire_out) {
+  Wires wires = made_of({&fast, &plain});
+  auto dialled = wires.dial(kRail, kPeer);
+  EXPECT_EQ(Wires::agree(*dialled, {{"fast", {std::byte{1}}}}).message(), "no offer of paper");
+  EXPECT_EQ(wires.dial(kRail, kPeer)->offers(), Offers{});
+}
+
 TEST_F(WireChoice, a_wire_that_can_begin_no_lane_is_not_offered) {
   fast.is_short = true;
   Wires wires = made_of({&fast, &plain});
@@ -219,6 +226,25 @@ TEST_F(WireChoice, a_wire_that_can_begin_no_lane_is_a_warning_once) {
   EXPECT_EQ(warnings, std::vector{line});
   for (int lane = 0; lane < 3; ++lane) EXPECT_TRUE(near.dial(kRail, kPeer).ok());
   EXPECT_EQ(warnings, (std::vector{line, line}));
+  set_log_sink(before);
+}
+
+TEST_F(WireChoice, a_wire_that_brought_no_lane_is_a_warning_once) {
+  warnings.clear();
+  const LogSink before = set_log_sink([](LogLevel level, LogTopic, const char*, int, std::string_view text) {
+    if (level == LogLevel::warn) warnings.emplace_back(text);
+  });
+  fast.is_torn = true;
+  Wires wires = made_of({&fast, &plain});
+  auto begun = wires.dial(kRail, kPeer);
+  EXPECT_TRUE(Wires::agree(*begun, {{"fast", kNine}}).ok());
+  establish(*begun, true);
+  EXPECT_EQ(warnings, std::vector<std::string>{});  // no lane went by another wire yet
+  for (int lane = 0; lane < 3; ++lane) EXPECT_TRUE(wires.dial(kRail, kPeer).ok());
+  EXPECT_TRUE(wires.accept(kRail, kPeer, {{"fast", kNine}, {"plain", kNine}}).ok());
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{"wire fast begins no lane on rail eth0, so the lane goes by another wire "
+                                     "of RAILWEAVE_WIRES: its last lane to this peer failed: torn"});
   set_log_sink(before);
 }
 
