@@ -29,8 +29,8 @@ class MessageLane final : public Lane {
   MessageLane(std::unique_ptr<Channel> channel, PeerSocket peer_socket, std::string_view wire, std::string rail,
               const ChannelShape& peer);
 
-  // Advances the proof of the path: each end sends a probe. True: ours was sent, and the peer's arrived. Call this
-  // until it is true, before any other call. Errors: as read().
+  // Advances the proof of the path: each end sends a probe. True: ours left, so the peer's device has it, and the
+  // peer's arrived. Call this until it is true, before any other call. Errors: as read().
   Result<bool> is_proven();
 
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;

@@ -32,8 +32,8 @@ class MessageLaneTest : public testing::Test {
     }
     FAIL() << "not proven";
   }
-  void connect_to_test() {
-    make_device({});
+  void connect_to_test(const FakeChannelOptions& options = {}) {
+    make_device(options);
     near = std::make_unique<MessageLane>(std::make_unique<FakeChannel>(device, 0), PeerSocket(OwnedFd(sockets[0])),
                                          "fake", "fake", device->options.shape);
     played = std::make_unique<FakeChannel>(device, 1);
@@ -45,6 +45,7 @@ class MessageLaneTest : public testing::Test {
   }
   void prove() {
     send_block({.number = 0, .probe = true});
+    (void)near->is_proven();  // sends the probe
     auto proven = near->is_proven();
     ASSERT_TRUE(proven.ok()) << proven.status().message();
     ASSERT_TRUE(*proven);
@@ -84,6 +85,21 @@ class MessageLaneTest : public testing::Test {
   OwnedFd played_socket;
   CountingHandler a, b;
 };
+
+TEST_F(MessageLaneTest, a_lane_is_not_proven_before_its_own_probe_has_left) {
+  connect_to_test({.delay = 1});
+  send_block({.number = 0, .probe = true});
+  device->step();
+  for (int i = 0; i < 3; ++i) {
+    auto proven = near->is_proven();
+    ASSERT_TRUE(proven.ok()) << proven.status().message();
+    EXPECT_FALSE(*proven) << "the peer's probe arrived, and ours is under way";
+  }
+  device->step();
+  auto proven = near->is_proven();
+  ASSERT_TRUE(proven.ok()) << proven.status().message();
+  EXPECT_TRUE(*proven);
+}
 
 TEST_F(MessageLaneTest, small_frames_share_blocks) {
   connect();
