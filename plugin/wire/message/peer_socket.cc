@@ -19,6 +19,8 @@ namespace {
 constexpr char kReady = 'R', kAsk = 'A';
 // Packets that may be unanswered. A lane counts as silent when LaneAcks::kUnansweredLeast are.
 constexpr std::uint32_t kAsksMost = 2 * LaneAcks::kUnansweredLeast;
+// System calls of one read(). A peer that sends without end must not hold the thread.
+constexpr int kReadsMost = 16;
 
 bool send_byte(int fd, char byte) { return ::send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1; }
 
@@ -33,7 +35,7 @@ bool PeerSocket::send_ready() { return send_byte(descriptor(), kReady); }
 
 void PeerSocket::read() {
   std::array<char, 64> bytes;
-  while (!ended_) {
+  for (int reads = 0; reads < kReadsMost && !ended_; ++reads) {
     const ssize_t n = ::recv(descriptor(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;

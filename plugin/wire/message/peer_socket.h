@@ -24,7 +24,7 @@ class PeerSocket {
 
   // Sends the byte that says that this end's channel is connected. False: not sent; the connection may have ended.
   bool send_ready();
-  // Reads what came; one system call if that is nothing. The next two know what was read.
+  // Reads what came, up to 1 KiB; one system call if that is nothing. The next two know what was read.
   void read();
   bool is_peer_ready() const { return is_peer_ready_; }           // the peer's byte came
   const std::optional<LaneEnd>& ended() const { return ended_; }  // how the connection ended; none: it stands

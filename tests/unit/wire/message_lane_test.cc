@@ -86,6 +86,20 @@ class MessageLaneTest : public testing::Test {
   CountingHandler a, b;
 };
 
+TEST(PeerSocketTest, a_flood_of_bytes_is_read_in_parts_and_its_end_is_seen) {
+  int sockets[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets), 0);
+  PeerSocket socket{OwnedFd(sockets[0])};
+  OwnedFd peer(sockets[1]);
+  const std::string flood(10'000, 'A');
+  ASSERT_EQ(::send(peer.get(), flood.data(), flood.size(), 0), ssize_t(flood.size()));
+  peer.reset();
+  socket.read();
+  EXPECT_FALSE(socket.ended());
+  for (int i = 0; i < 10 && !socket.ended(); ++i) socket.read();
+  EXPECT_EQ(socket.ended(), LaneEnd::closed);
+}
+
 TEST_F(MessageLaneTest, a_lane_is_not_proven_before_its_own_probe_has_left) {
   connect_to_test({.delay = 1});
   send_block({.number = 0, .probe = true});
