@@ -21,7 +21,10 @@ Session::Session(const Config& config, SessionOwner& owner, std::string peer, st
       owner_(owner),
       protocol_({.eager_limit_bytes = config.eager_limit_bytes}, owner.clock()),
       lanes_(protocol_, *this, peer_,
-             {{serial, config.checksum, config.encrypt}, {config.peer_timeout, config.stall_timeout}, by_rails}) {}
+             {{serial, config.checksum, config.encrypt},
+              {config.peer_timeout, config.stall_timeout},
+              by_rails,
+              time_of_pending_lane(config)}) {}
 
 // ------------------------------------------------------------------------------------------------------------- streams
 

@@ -25,6 +25,7 @@
 #include "engine/session/lane_table.h"
 #include "engine/session/shared_protocol.h"
 #include "protocol/session_protocol.h"
+#include "railweave/config.h"
 #include "railweave/stats.h"
 #include "wire/port.h"
 
@@ -76,10 +77,15 @@ class LanesOwner {
   ~LanesOwner() = default;
 };
 
+// Returns how long a lane may be on its way. Another wire must still have time within the connect timeout, whatever the
+// peer timeout.
+Nanos time_of_pending_lane(const Config& config);
+
 struct SessionLanesOptions {
   LaneOptions lane;
   HealthOptions health;
   bool by_rails = true;  // lanes are connections, and new lanes may replace lost ones; else there is only one lane ever
+  Nanos pending_most = std::chrono::seconds(10);  // time_of_pending_lane()
 };
 
 class SessionLanes {
@@ -101,8 +107,8 @@ class SessionLanes {
 
   // --- new lanes. The thread of poll().
   // Both ends agreed on the lane, and `pending` was started. `pending` is polled at once, and with every poll() until
-  // there is a lane. An error, or no lane within the peer timeout, counts as a lost lane; a session that never had a
-  // lane ends. A lane that finds no room is closed.
+  // there is a lane. An error, or no lane in time, counts as a lost lane; a session that never had a lane ends. A lane
+  // that finds no room is closed.
   void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
                   bool doubtful);
   // Some lane is on its way: call poll() soon.

@@ -1,4 +1,6 @@
 // Lanes on their way: both instances have agreed on them, and their wire may need a while to make them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
@@ -11,6 +13,12 @@
 
 namespace railweave::engine {
 
+using namespace std::chrono_literals;
+
+Nanos time_of_pending_lane(const Config& config) {
+  return std::min(config.peer_timeout, std::clamp<Nanos>(config.connect_timeout / 2, 1s, 10s));
+}
+
 // A lane on its way counts as being dialled: the peer may have its own end already, use that end, and leave.
 void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
                               bool doubtful) {
@@ -18,7 +26,7 @@ void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::u
   if (protocol_.is_over()) return;
   // the link carried the handshake; the kernel's report that the link is up may still be on its way
   links_down_ &= ~(std::uint64_t{1} << rails.local);
-  pending_.push_back({id, rails, std::move(pending), doubtful, protocol_.now() + options_.health.peer_timeout});
+  pending_.push_back({id, rails, std::move(pending), doubtful, protocol_.now() + options_.pending_most});
   {
     const SharedProtocol::Locked locked = protocol_.lock();
     health_(locked).lane_agreed();
@@ -59,8 +67,10 @@ Result<std::unique_ptr<wire::Lane>> SessionLanes::poll(PendingEntry& entry) cons
     }
   }();
   if (made.ok() && !*made && protocol_.now() >= entry.given_up_at)
-    return Status(Code::remote, Scope::lane, "it did not come about within the peer timeout (RAILWEAVE_PEER_TIMEOUT)",
-                  ETIMEDOUT);
+    return Status(
+        Code::remote, Scope::lane,
+        fmt::format("it did not come about within {} s", std::chrono::duration<double>(options_.pending_most).count()),
+        ETIMEDOUT);
   return made;
 }
 

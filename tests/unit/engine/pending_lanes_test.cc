@@ -5,6 +5,7 @@
 
 #include "railweave/log.h"
 #include "tests/unit/engine/paper_lanes.h"
+#include "tests/unit/engine/session_fixture.h"
 
 namespace railweave::engine {
 namespace {
@@ -102,7 +103,7 @@ TEST_F(PendingLanes, a_lane_that_is_not_made_is_wanted_again) {
   EXPECT_FALSE(lanes_.was_begun(2));
 }
 
-TEST_F(PendingLanes, a_lane_that_never_comes_is_given_up_after_the_peer_timeout) {
+TEST_F(PendingLanes, a_lane_that_never_comes_is_given_up_in_time) {
   add_lane(0, 0);
   begin(1);
   clock_.at += 9s;
@@ -113,6 +114,44 @@ TEST_F(PendingLanes, a_lane_that_never_comes_is_given_up_after_the_peer_timeout)
   EXPECT_FALSE(lanes_.any_is_pending());
   EXPECT_TRUE(pending_[1].dropped);
   EXPECT_EQ(lanes_wanted_, 1);
+}
+
+TEST(PendingLaneTime, another_wire_has_time_within_the_connect_timeout) {
+  Config config;
+  EXPECT_EQ(time_of_pending_lane(config), 10s);
+  config.peer_timeout = 60s;
+  EXPECT_EQ(time_of_pending_lane(config), 10s);
+  config.connect_timeout = 8s;
+  EXPECT_EQ(time_of_pending_lane(config), 4s);
+  config.connect_timeout = 100ms;
+  EXPECT_EQ(time_of_pending_lane(config), 1s);
+  config = {};
+  config.peer_timeout = 2s;
+  EXPECT_EQ(time_of_pending_lane(config), 2s);
+}
+
+struct OutlivesSession {
+  StandingClock standing;
+  PaperPending late;
+};
+
+// A session with the settings of a user who waits long for lost peers.
+struct PatientSession : OutlivesSession, SessionTest {
+  PatientSession() : SessionTest(Config().stall_timeout, standing) {
+    session_->close_lanes();
+    config_.peer_timeout = 60s;
+    session_ = std::make_shared<Session>(config_, *this, "paper", 1);
+  }
+};
+
+TEST_F(PatientSession, a_first_lane_that_never_comes_leaves_time_for_another_wire) {
+  session_->begin_lane(0, {0, 0}, std::make_unique<PaperPendingLane>(late, paper_[0]), false);
+  std::shared_ptr<PendingStream> stream = pending_stream();
+  session_->open(stream);
+  standing.at += 11s;
+  session_->poll_lanes();
+  EXPECT_TRUE(late.dropped);
+  EXPECT_EQ(unanswered_, std::vector{stream}) << "another session may open it";
 }
 
 TEST_F(PendingLanes, a_session_whose_first_lane_is_not_made_is_over) {
