@@ -32,6 +32,7 @@ Status try_engine(Config config, const std::vector<Rail>& rails, const std::vect
 Status check(const HostReport& report) {
   RW_TRY(report.survey.status);
   RW_TRY(try_engine(report.config, report.survey.found.taken, report.devices));
+  RW_TRY(check_wires(report.wires, report.config));
   const auto& choice = report.config.of<collectives::CollectivesConfig>();
   RW_TRY(collectives::check_algorithm_choice(choice.algorithms));
   return collectives::parse_policy(choice.schedule).status();
@@ -125,6 +126,9 @@ HostReport survey_host(const Config& config) {
   if (!rails.empty()) report.devices = discovery::make_devices(rails, config.devices);
   report.conditions = conditions_of(rails, *host);
   report.wires = wires_of(rails, config);
+  for (std::size_t i = 0; i < rails.size(); ++i)
+    if (std::string why = why_unusable(report.wires[i], config); !why.empty())
+      report.conditions[i].verdict = std::move(why);
   report.tcp_mtu_probing = discovery::tcp_mtu_probing(*host);
   report.status = check(report);
   return report;

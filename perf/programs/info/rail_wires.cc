@@ -1,5 +1,8 @@
 #include "info/rail_wires.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "info/text_table.h"
@@ -10,6 +13,23 @@ std::vector<RailWires> wires_of(const std::vector<Rail>& rails, const Config& co
   std::vector<RailWires> all;
   for (const Rail& rail : rails) all.push_back(engine::Wires::describe(rail, config));
   return all;
+}
+
+std::string why_unusable(const RailWires& wires, const Config& config) {
+  const auto works = [&](const engine::WireOnRail& wire) {
+    return wire.why_not.ok() && std::ranges::find(config.wires, wire.name) != config.wires.end();
+  };
+  if (std::ranges::any_of(wires, works)) return {};
+  return fmt::format("carries nothing: no wire of RAILWEAVE_WIRES={} works here; add tcp",
+                     fmt::join(config.wires, ","));
+}
+
+Status check_wires(const std::vector<RailWires>& wires, const Config& config) {
+  for (const RailWires& one : wires)
+    if (why_unusable(one, config).empty()) return {};
+  if (wires.empty()) return {};
+  return Status(Code::invalid_config, Scope::engine,
+                fmt::format("no rail has a wire of RAILWEAVE_WIRES={}; add tcp", fmt::join(config.wires, ",")));
 }
 
 std::string wires_text(const std::vector<Rail>& rails, const std::vector<RailWires>& wires) {

@@ -16,6 +16,11 @@ using RailWires = std::vector<engine::WireOnRail>;  // of one rail: every wire b
 // Returns one list for each rail. Loads the libraries of the wires and opens their devices.
 std::vector<RailWires> wires_of(const std::vector<Rail>& rails, const Config& config);
 
+// Errors: invalid_config, if no rail has a wire that RAILWEAVE_WIRES names.
+Status check_wires(const std::vector<RailWires>& wires, const Config& config);
+// Returns why the rail carries nothing; empty: it has a wire that RAILWEAVE_WIRES names.
+std::string why_unusable(const RailWires& wires, const Config& config);
+
 // REQUIRES: one list for each rail.
 std::string wires_text(const std::vector<Rail>& rails, const std::vector<RailWires>& wires);
 // [{"name", "usable", "why_not"}]; "why_not" is null or a message.

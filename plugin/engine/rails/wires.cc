@@ -129,8 +129,7 @@ std::span<Wires::OpenPort> Wires::ports_before(int rail, std::string_view wire) 
 
 bool Wires::has_better(int rail, const InstanceId& peer, std::string_view wire) {
   return std::ranges::any_of(ports_before(rail, wire), [&](const OpenPort& open) {
-    return history_->has_brought_lanes(peer, open.wire->name()) &&
-           !history_->is_left_out(now(), rail, peer, open.wire->name());
+    return history_->has_brought_lanes(peer, open.wire->name());
   });
 }
 

@@ -70,8 +70,8 @@ class Wires {
   // if none can.
   static constexpr int kWithinHost = -1;
   Result<Begun> dial(int rail, const InstanceId& peer, std::string_view better_than = {});
-  // True: on our rail `rail` the list has a wire before `wire` which is not left out now, and by which lanes came up to
-  // `peer`, from any rail.
+  // True: on our rail `rail` the list has a wire before `wire` by which lanes came up to `peer`, from any rail. A wire
+  // that is left out counts, too: its time comes by the caller's own waits (wire_upgrade.h).
   bool has_better(int rail, const InstanceId& peer, std::string_view wire);
   // Begins the acceptor's end, on the first wire offered that can be used here: a wire whose offer does not suit this
   // end, such as one of another libfabric, is left out. Without an offer the dialler has the plain wire only. Logs as

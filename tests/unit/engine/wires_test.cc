@@ -313,7 +313,8 @@ TEST_F(WireChoice, a_wire_that_brought_lanes_is_better_than_a_later_one) {
   EXPECT_EQ(begun->offers(), (Offers{{"fast", kNine}}));
   EXPECT_TRUE(Wires::agree(*begun, {{"fast", kNine}}).ok());
   establish(*begun, true);
-  EXPECT_FALSE(wires.has_better(kRail, kPeer, "plain")) << "the wire is left out";
+  EXPECT_TRUE(wires.has_better(kRail, kPeer, "plain")) << "nothing would wake the caller when it is no longer left out";
+  EXPECT_EQ(wires.dial(kRail, kPeer, "plain")->offers(), (Offers{{"fast", kNine}}));
 }
 
 TEST_F(WireChoice, no_lane_begins_by_a_better_wire_that_lacks_something) {

@@ -63,6 +63,15 @@ TEST(HostReport, names_what_collectives_would_refuse) {
   EXPECT_EQ(0u, error_of(config).get<std::string>().find("RAILWEAVE_SCHEDULE: found 'window:0'"));
 }
 
+TEST(HostReport, names_rails_without_a_wire_of_the_list) {
+  Config config = on_loopback();
+  config.wires = {"verbs"};
+  const auto json = host_json(survey_host(config));
+  if (json["rails"][0]["wires"][1]["usable"]) GTEST_SKIP() << "this host has RDMA on its loopback";
+  EXPECT_EQ("no rail has a wire of RAILWEAVE_WIRES=verbs; add tcp", json["error"]);
+  EXPECT_EQ("carries nothing: no wire of RAILWEAVE_WIRES=verbs works here; add tcp", json["rails"][0]["verdict"]);
+}
+
 TEST(HostReport, has_settings_and_a_verdict_for_each_rail) {
   const HostReport report = survey_host(on_loopback());
   const auto json = host_json(report);
