@@ -337,7 +337,7 @@ TEST_F(WireUpgrades, that_fail_come_less_often_and_leave_the_pair_alone) {
   EXPECT_EQ(order(2).better_than, "");
 }
 
-TEST_F(WireUpgrades, that_are_welcomed_and_bring_no_lane_come_less_often_and_leave_the_pair_alone) {
+TEST_F(WireUpgrades, that_bring_no_lane_leave_the_pair_alone_too) {
   timers_.pass(WireUpgrade::kFirstWait);
   dialler_.cannot_take = Status(Code::system, Scope::lane, "no memory");
   dialler_.welcome(0);

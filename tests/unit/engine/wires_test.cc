@@ -282,7 +282,7 @@ TEST_F(WireChoice, the_only_wire_is_tried_again_though_it_brought_no_lane) {
   EXPECT_TRUE(wires.accept(kRail, kPeer, {{"fast", kNine}}).ok());
 }
 
-TEST_F(WireChoice, the_only_wire_in_common_is_tried_again_though_it_brought_no_lane) {
+TEST_F(WireChoice, the_only_wire_in_common_is_tried_again) {
   fast.is_torn = true;
   Wires wires = made_of({&fast});
   auto begun = wires.dial(kRail, kPeer);
