@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <list>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,12 @@ class AcceptLoopTest : public testing::Test {
   bool calls_reach(int number) {
     return eventually_on(reactor_, [&] { return calls_ >= number; });
   }
-  static OwnedFd connections(unsigned number) {
-    return OwnedFd(::eventfd(number, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+  // Open until the reactor has stopped: its timers may arm a listener until then.
+  const OwnedFd& connections(unsigned number) {
+    return listeners_.emplace_back(::eventfd(number, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
   }
 
+  std::list<OwnedFd> listeners_;
   Reactor reactor_;
   bool logged_ = false, fails_ = false;  // the reactor's thread's, like calls_
   int calls_ = 0;
@@ -58,14 +61,14 @@ class AcceptLoopTest : public testing::Test {
 };
 
 TEST_F(AcceptLoopTest, all_waiting_connections_are_accepted) {
-  const OwnedFd listener = connections(3);
+  const OwnedFd& listener = connections(3);
   open(first_, listener);
   EXPECT_TRUE(calls_reach(4)) << "the last call finds none";
   on_reactor(reactor_, [] { EXPECT_TRUE(failures_logged.empty()); });
 }
 
 TEST_F(AcceptLoopTest, failures_of_two_loops_are_logged_once_and_tried_again) {
-  const OwnedFd listener = connections(1), other = connections(1);
+  const OwnedFd &listener = connections(1), &other = connections(1);
   fails_ = true;
   open(first_, listener);
   open(second_, other);
@@ -78,7 +81,7 @@ TEST_F(AcceptLoopTest, failures_of_two_loops_are_logged_once_and_tried_again) {
 }
 
 TEST_F(AcceptLoopTest, close__accepts_nothing_more) {
-  const OwnedFd listener = connections(1);
+  const OwnedFd& listener = connections(1);
   fails_ = true;
   open(first_, listener);
   ASSERT_TRUE(calls_reach(1));
