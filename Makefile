@@ -10,9 +10,9 @@ setup:  ## install Debian packages (as root, only when missing), make .venv with
 tools:
 	@tools/setup
 
-build:  ## what a user runs: the plugin, railweave-info, net_perf, raw_tcp, in build/release; three minutes
+build:  ## what a user runs: the plugin, railweave, net_perf, raw_tcp, in build/release; three minutes
 	@tools/setup packages
-	@tools/build release railweave_net railweave-info net_perf raw_tcp
+	@tools/build release railweave_net railweave net_perf raw_tcp
 
 programs: build  ## the programs of collective operations too: all_reduce_perf and its like
 	@tools/build release perf/all
@@ -24,7 +24,7 @@ demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; eight min
 	@tools/demo $(if $(filter-out 0,$(QUICK)),--quick)
 
 demo-net: check-file tools  ## one transfer over two rails, with figures; FILE=... names the file
-	@tools/build release railweave_net net_perf raw_tcp railweave-info
+	@tools/build release railweave_net net_perf raw_tcp railweave
 	@tools/demo_net $(if $(FILE),--file "$(FILE)")
 
 check-file:  # before the build, which takes minutes

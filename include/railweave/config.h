@@ -52,7 +52,7 @@ struct Config {
   std::string key_file;     // RAILWEAVE_KEY_FILE: file of the key that a peer must have; empty: anyone may connect
   bool checksum = false;    // RAILWEAVE_CHECKSUM: payload that this process sends over a network carries CRCs
   bool encrypt = false;     // RAILWEAVE_ENCRYPT: TLS on every TCP lane; needs `key_file`
-  // RAILWEAVE_STATS_DIR: folder of the socket for `railweave-info --pid`; empty = no socket
+  // RAILWEAVE_STATS_DIR: folder of the socket for `railweave info --pid`; empty = no socket
   std::string stats_dir = "/tmp";
 
   // Returns the settings of a library other than the engine. `Values` is the struct of the library's section

@@ -145,7 +145,7 @@ bool parse_optional_completion(std::string_view text, Config& config) {
 
 constexpr Setting kSettings[] = {
     {.name = "NCCL_SOCKET_IFNAME",
-     .default_meaning = "the interfaces of the best kind on this host; railweave-info says which, and why",
+     .default_meaning = "the interfaces of the best kind on this host; railweave info says which, and why",
      .help = "Which interfaces become rails, as in NCCL: a comma-separated list of name prefixes. `^` in front "
              "excludes the interfaces that match, `=` asks for exact names, `^=` excludes exact names.",
      .form = "a comma-separated list of interface name prefixes, optionally behind ^, = or ^=",
@@ -175,7 +175,7 @@ constexpr Setting kSettings[] = {
      .help = "The wires between hosts, the preferred one first. A pair of rails uses the first wire of the dialling "
              "end's list that both ends have there. `tcp` works everywhere. `verbs` needs RDMA NICs (RoCE v2) and "
              "libibverbs, `ofi` needs libfabric. Without `tcp` in the list, rails without the other wires carry "
-             "nothing. `railweave-info` says which rail has which wire, and why not.",
+             "nothing. `railweave info` says which rail has which wire, and why not.",
      .form = "a comma-separated list of distinct names out of tcp, verbs and ofi",
      .parse_text = parse_wires,
      .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.wires, ",")); }},
@@ -300,7 +300,7 @@ constexpr Setting kSettings[] = {
      .parse_text = parse_encrypt,
      .text_of = [](const Config& c) -> std::string { return c.encrypt ? "on" : "off"; }},
     {.name = "RAILWEAVE_STATS_DIR",
-     .help = "The directory of the socket that `railweave-info --pid` connects to. Empty: no socket.",
+     .help = "The directory of the socket that `railweave info --pid` connects to. Empty: no socket.",
      .form = "an absolute path of at most 75 bytes, or nothing",
      .parse_text = parse_stats_dir,
      .text_of = [](const Config& c) { return c.stats_dir; }},

@@ -115,8 +115,8 @@ class SaidClearly(RealHosts):
 
     def test_info_lists_a_rail_without_a_lane(self) -> None:
         """The table of rails lists the rail without a lane beside the one that carries; the table of lanes does not."""
-        info = kBin / "railweave-info"
-        ask = f"[ $RANK = 1 ] || (moved eth0 100000; sleep 1; {info} --pid $pid | sed 's/^/info /') &"
+        railweave = kBin / "railweave"
+        ask = f"[ $RANK = 1 ] || (moved eth0 100000; sleep 1; {railweave} info --pid $pid | sed 's/^/info /') &"
         outcome = self.transfer([*TWO, "--arp", "strict"], seconds=4, from_start="--host 1 --nic 1 --firewall drop",
                                 beside=ask)
         listed = outcome.values(0, "info")

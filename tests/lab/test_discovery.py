@@ -1,4 +1,4 @@
-"""Discovery on the lab's hosts, as railweave-info reports it. The first argument is the path of railweave-info."""
+"""Discovery on the lab's hosts, as `railweave info` reports it. The first argument is the path of `railweave`."""
 from __future__ import annotations
 
 import json
@@ -10,13 +10,13 @@ from typing import Any
 import support
 from support import lab
 
-_INFO = ""  # set below
+_RAILWEAVE = ""  # set below
 
 
 def _ask(script: str, *options: str) -> tuple[int, dict[str, Any]]:
     """Runs `script` in one host, where $INFO prints JSON. Returns the exit status and the JSON document. Clears
     NCCL_SOCKET_IFNAME, which the lab sets, so that discovery chooses by itself."""
-    command = f"unset NCCL_SOCKET_IFNAME; INFO='{_INFO} --json'; {script}"
+    command = f"unset NCCL_SOCKET_IFNAME; INFO='{_RAILWEAVE} info --json'; {script}"
     done = lab("run", "--hosts", "1", *options, "--", "sh", "-ec", command)
     text = "\n".join(line.split("] ", 1)[-1] for line in done.stdout.splitlines() if line.startswith("[host0] "))
     try:
@@ -139,7 +139,7 @@ class Discovery(unittest.TestCase):
     def test_a_sysfs_of_another_namespace_does_not_confuse(self) -> None:
         done = subprocess.run(["unshare", "--net", "sh", "-ec",
                                "ip link add eth0 type veth peer name eth1; ip addr add 10.0.0.1/24 dev eth0;"
-                               f"ip link set eth0 up; ip link set eth1 up; {_INFO} --json"],
+                               f"ip link set eth0 up; ip link set eth1 up; {_RAILWEAVE} info --json"],
                               capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual(0, done.returncode, done.stderr)
         rail = json.loads(done.stdout)["rails"][0]
@@ -147,5 +147,5 @@ class Discovery(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    _INFO = sys.argv.pop(1)
+    _RAILWEAVE = sys.argv.pop(1)
     support.main()

@@ -15,12 +15,12 @@ from engine_lab import EngineTest, Outcome, net_perf
 _TWO = ["--nics", "2", "--rate", "500mbit"]
 _LOSSES = support.kPerf / "bench/faults" / "rail_loss_perf.py"
 _LIBFABRIC_2 = support.kPerf.parent / ".venv/lib/mpich/libfabric.so.1"
-_INFO = engine_lab.kBin / "railweave-info"
+_RAILWEAVE = engine_lab.kBin / "railweave"
 
 
 def why_no_ofi() -> str | None:
     """Returns why a rail of this host lacks the wire ofi; None: it has the wire."""
-    done = subprocess.run([str(_INFO), "--json"], env={"RAILWEAVE_RAILS": "lo"}, capture_output=True, text=True,
+    done = subprocess.run([str(_RAILWEAVE), "info", "--json"], env={"RAILWEAVE_RAILS": "lo"}, capture_output=True, text=True,
                           timeout=30, check=False)
     wires = json.loads(done.stdout)["rails"][0]["wires"]
     return next(wire["why_not"] for wire in wires if wire["name"] == "ofi")

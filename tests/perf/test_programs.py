@@ -140,7 +140,7 @@ class Output(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout[done.stdout.index("{"):])["program"], "raw_tcp")
 
     def test_help_on_a_full_disk_is_no_success(self):
-        programs = ["raw_tcp", "net_perf", "copy_bound", "railweave-info", "railweave-config-doc", "mpi_perf"]
+        programs = ["raw_tcp", "net_perf", "copy_bound", "railweave", "railweave-config-doc", "mpi_perf"]
         for words in [[program, "--help"] for program in programs] + [["railweave-config-doc"]]:
             if not (ARGS.bin / words[0]).exists():
                 continue

@@ -38,7 +38,7 @@ SAME_THREAD = "^Wires/Lane.*/(message_|ofi_rxm|shm|sim|tcp|tls|toy|verbs_fake_re
 UNSANITARY = "Exhaust|without_descriptors|no_descriptor|engine\\.Bounds\\.|lab_engine_shortage|SmallWorlds"
 # Programs that the lab's tests start. Open MPI's part is left out, since its own leaks would be reported; its tests are
 # skipped where it is not built.
-LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf",
+LAB_PROGRAMS = ["railweave_net*", "railweave", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf",
                 "all_reduce_perf", "reduce_scatter_perf", "alltoall_perf"]
 # Lab tests of the lab itself and of tools/bench, which run no program of ours, and one that emulates a processor.
 LAB_ITSELF = "lab_(spec|bench|host_table|run|steps|traffic|teardown|shapes|faults|gpu_losses)|rdma_contract"

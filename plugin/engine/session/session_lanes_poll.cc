@@ -220,7 +220,7 @@ void SessionLanes::on_overridden(protocol::LaneId id, const protocol::CreditWind
         net,
         "lane {} to {} on rail {}, to {}: the receiver's credit window has allowed nothing for {:.1f} s (window: {}, "
         "limit: {}); the lane sends one segment a second anyway. Is {} stopped, without time on its cores, or of "
-        "another build? railweave-info: MAY SEND here, LETS COME there",
+        "another build? railweave info: MAY SEND here, LETS COME there",
         id, peer_, lane.rail(), lane.remote_address(), std::chrono::duration<double>(how.let_nothing_go).count(),
         bound_text(how.said.window_bytes, " bytes"), bound_text(how.said.limit, " bytes ever"), peer_);
   });

@@ -15,7 +15,7 @@ void StatsEndpoint::open(const std::string& dir, const std::string& instance_hex
   Result<std::unique_ptr<StatsServer>> server = StatsServer::open(dir, instance_hex);
   if (!server.ok()) {
     RW_WARN(net,
-            "RAILWEAVE_STATS_DIR: no statistics for railweave-info in '{}': {} (is it a directory in which this "
+            "RAILWEAVE_STATS_DIR: no statistics for railweave info in '{}': {} (is it a directory in which this "
             "process may make sockets?)",
             dir, server.status().message());
     return;
@@ -31,7 +31,7 @@ void StatsEndpoint::open(const std::string& dir, const std::string& instance_hex
   if (Status s = accept_loop_.open(server_->descriptor(), fmt::format("{}: accepts no connection", server_->path()),
                                    serve_one);
       !s.ok()) {
-    RW_WARN(net, "RAILWEAVE_STATS_DIR: no statistics for railweave-info: {}", s.message());
+    RW_WARN(net, "RAILWEAVE_STATS_DIR: no statistics for railweave info: {}", s.message());
     close();
   }
 }

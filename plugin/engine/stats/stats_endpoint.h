@@ -1,4 +1,4 @@
-// Serves the statistics socket that `railweave-info --pid` asks. Threads: the reactor's.
+// Serves the statistics socket that `railweave info --pid` asks. Threads: the reactor's.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Reads what stats_to_json.cc writes, for railweave-info.
+// Reads what stats_to_json.cc writes, for railweave info.
 #include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>

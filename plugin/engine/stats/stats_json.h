@@ -1,4 +1,4 @@
-// EngineStats as JSON, for railweave-info and the perf programs. Field names are those of railweave/stats.h. Durations
+// EngineStats as JSON, for railweave info and the perf programs. Field names are those of railweave/stats.h. Durations
 // have their unit in the name ("min_rtt_ns"); the rate is "rate_bytes_per_s". Threads: any.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Serves statistics to `railweave-info --pid`, by a unix-domain socket for this user only. The socket's name is
+// Serves statistics to `railweave info --pid`, by a unix-domain socket for this user only. The socket's name is
 //
 //   railweave-<pid>-<first 8 hex digits of the instance>.sock
 //

@@ -1,4 +1,4 @@
-// Engines of running processes: finding them, watching them, and the report of their statistics.
+// Engines of running processes: finding them, and the report of their statistics.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "engine/stats/stats_server.h"
 #include "info/process_finder.h"
 #include "info/process_report.h"
-#include "info/watch.h"
 
 namespace railweave::info {
 namespace {
@@ -103,18 +102,6 @@ TEST_F(Process, without_an_engine_gets_a_list_of_those_with_one) {
   EXPECT_EQ(Code::invalid_argument, status.code());
   EXPECT_NE(std::string::npos, status.message().find("\n  pid " + std::to_string(::getpid()) + " (unit_info)"))
       << status.message();
-}
-
-TEST_F(Process, is_watched_until_it_ends) {
-  const pid_t child = serving_child(4);  // one answer with the pid, then three samples
-  const auto found = engines_of(dir_, child);
-  ASSERT_TRUE(found.ok());
-  testing::internal::CaptureStdout();
-  EXPECT_TRUE(watch(found.value(), std::chrono::milliseconds(10), false).ok());
-  const std::string text = testing::internal::GetCapturedStdout();
-  EXPECT_NE(std::string::npos, text.find("SENDING")) << text;
-  EXPECT_EQ(child, ::waitpid(child, nullptr, 0));
-  EXPECT_FALSE(watch(found.value(), std::chrono::milliseconds(10), false).ok());
 }
 
 TEST(ProcessReport, sums_lanes_by_rail) {

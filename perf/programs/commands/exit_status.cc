@@ -1,0 +1,15 @@
+#include <cstdio>
+
+#include "commands/commands.h"
+#include "common/console.h"
+
+namespace railweave::commands {
+
+int exit_status(std::string_view name, const Status& outcome) {
+  if (outcome.ok()) return 0;
+  std::fflush(stdout);
+  perf::say(stderr, "railweave {}: {}\n", name, outcome.message());
+  return 1;
+}
+
+}  // namespace railweave::commands
