@@ -45,7 +45,7 @@ class Info(unittest.TestCase):
     def test_this_host(self) -> None:
         done = run("info", "--json", **LOOPBACK)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([rail["name"] for rail in json.loads(done.stdout)["interfaces"] if rail["rail"]], ["lo"])
+        self.assertEqual([rail["name"] for rail in json.loads(done.stdout)["rails"]], ["lo"])
 
     def test_errors_are_status_1_and_name_the_subcommand(self) -> None:
         for words, settings, named in ((["info"], {"RAILWEAVE_RAILS": "nosuch0"}, "nosuch0"),

@@ -18,7 +18,7 @@ using engine::StatsServer;
 
 constexpr char kInstance[] = "0123456789abcdef0123456789abcdef";
 
-// An engine of this process, whose only lane sends 1000 bytes more for each answer.
+// An engine of this process with one lane.
 class SamplerTest : public testing::Test {
  protected:
   SamplerTest() {
@@ -39,24 +39,24 @@ class SamplerTest : public testing::Test {
   void serve() {
     while (!ended_) {
       pollfd waiting{server_->descriptor(), POLLIN, 0};
-      if (::poll(&waiting, 1, 10) == 1 && answers_) (void)server_->serve([this] { return next(); });
+      if (::poll(&waiting, 1, 10) == 1 && answers_) (void)server_->serve([this] { return stats(); });
     }
   }
-  EngineStats next() {
+  EngineStats stats() const {
     LaneStats lane;
     lane.rail = "eth0";
-    lane.bytes_sent = sent_ += 1000;
+    lane.bytes_sent = sent_;
     SessionStats session;
     session.lanes = {lane};
     session.sends_pending = 2;
-    EngineStats stats;
-    stats.sessions = {session};
-    return stats;
+    EngineStats all;
+    all.sessions = {session};
+    return all;
   }
 
   std::string dir_;
   std::atomic<bool> ended_ = false, answers_ = true;
-  std::uint64_t sent_ = 0;  // the thread's
+  std::atomic<std::uint64_t> sent_ = 5000;
   std::unique_ptr<StatsServer> server_;
   std::thread thread_;
 };
@@ -68,6 +68,7 @@ TEST_F(SamplerTest, compares_a_sample_with_the_one_before) {
   EXPECT_EQ("", first[0].no_answer);
   EXPECT_EQ(Nanos(0), first[0].since);
   EXPECT_EQ(0, first[0].rails[0].sending.bytes_per_s);
+  sent_ += 1000;
   const auto second = sampler.sample();
   EXPECT_GT(second[0].since, Nanos(0));
   EXPECT_NEAR(1000, second[0].rails[0].sending.bytes_in(second[0].since), 1e-3);
