@@ -20,8 +20,8 @@ _RAILWEAVE = engine_lab.kBin / "railweave"
 
 def why_no_ofi() -> str | None:
     """Returns why a rail of this host lacks the wire ofi; None: it has the wire."""
-    done = subprocess.run([str(_RAILWEAVE), "info", "--json"], env={"RAILWEAVE_RAILS": "lo"}, capture_output=True, text=True,
-                          timeout=30, check=False)
+    done = subprocess.run([str(_RAILWEAVE), "info", "--json"], env={"RAILWEAVE_RAILS": "lo"}, capture_output=True,
+                          text=True, timeout=30, check=False)
     wires = json.loads(done.stdout)["rails"][0]["wires"]
     return next(wire["why_not"] for wire in wires if wire["name"] == "ofi")
 

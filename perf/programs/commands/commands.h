@@ -1,6 +1,6 @@
-// The subcommands of the program `railweave`. Each add_...() adds one subcommand to `program`. The subcommand runs while
-// CLI11 parses the command line, prints, and leaves its exit status in `status`: 0, or 1 after an error, which it has
-// printed to stderr. Lifetime: `status` outlives `program`. Threads: main.
+// The subcommands of the program `railweave`. Each add_...() adds one subcommand to `program`. CLI11 runs the
+// subcommand while it parses the command line. The subcommand prints, and leaves its exit status in `status`: 0, or 1
+// after an error, which it has printed to stderr. Lifetime: `status` outlives `program`. Threads: main.
 #pragma once
 
 #include <CLI/CLI.hpp>

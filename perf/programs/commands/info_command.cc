@@ -62,7 +62,7 @@ void add_info(CLI::App& program, int& status) {
       "configuration in effect; with --pid, what the engine of a running process is doing. Without --pid an engine is\n"
       "started for a moment, but at no port of RAILWEAVE_PORTS: a job that starts now may want that.\n"
       "Exit status: 0; 1 when nothing is usable, no engine starts, a setting is wrong (also RAILWEAVE_ALGO and\n"
-      "RAILWEAVE_SCHEDULE, which the NCCL plugin ignores) or the process cannot be asked; 64 for a wrong command line.");
+      "RAILWEAVE_SCHEDULE, which the NCCL plugin ignores) or the process cannot be asked; 64 for wrong usage.");
   const auto options = std::make_shared<Options>();
   command->add_option("--pid", options->pid, "show rails, lanes and pending requests of this process")
       ->type_name("PID")

@@ -70,8 +70,8 @@ Status run(const Options& options) {
 void add_top(CLI::App& program, int& status) {
   CLI::App* const command = program.add_subcommand(
       "top",
-      "Shows the traffic of each rail of the running processes, again every second. A terminal is redrawn; into a file\n"
-      "or a pipe frames are printed one behind the other. With --pid the command ends with the process.\n"
+      "Shows the traffic of each rail of the running processes, again every second. A terminal is redrawn; into a\n"
+      "file or a pipe frames are printed one behind the other. With --pid the command ends with the process.\n"
       "Exit status: 0; 1 if the process cannot be asked or a setting is wrong; 64 for a wrong command line.");
   const auto options = std::make_shared<Options>();
   command->add_option("--pid", options->pid, "this process only")->type_name("PID")->check(CLI::Range(1, kPidMax));

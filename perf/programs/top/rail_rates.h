@@ -17,8 +17,8 @@ struct RailRate {
   std::uint64_t retransmits = 0;        // TCP segments, between the samples
 };
 
-// Returns the rails of `later` by name. `elapsed`: from `earlier` to `later`. A counter that fell counts as 0: the rail's
-// lanes were replaced meanwhile.
+// Returns the rails of `later` by name. `elapsed`: from `earlier` to `later`. A counter that fell counts as 0, because
+// the rail's lanes were replaced meanwhile.
 std::vector<RailRate> rail_rates(const EngineStats& earlier, const EngineStats& later, Nanos elapsed);
 
 }  // namespace railweave::top
