@@ -30,7 +30,7 @@ std::string heading(const EngineView& view) {
 }
 
 std::string rails_table(const EngineView& view) {
-  info::TextTable table({"RAIL", ">LANES", ">SENDING", ">RECEIVING", ">IN FLIGHT", ">RETRANSMITS/s"});
+  info::TextTable table({"RAIL", ">LANES", ">SENDING", ">RECEIVING", ">IN FLIGHT", ">RETRANSMITS/S"});
   const auto speed = [&](Rate rate) { return view.since.count() > 0 ? info::speed_text(rate.megabits()) : "-"; };
   for (const RailRate& rail : view.rails) {
     const double retransmits = Rate::of(double(rail.retransmits), view.since).bytes_per_s;

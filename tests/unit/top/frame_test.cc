@@ -25,7 +25,7 @@ void expect_parts(const std::string& text, const std::vector<std::string>& parts
 TEST(FrameText, shows_each_rail_of_each_process) {
   expect_parts(frame_text({example(), example()}),
                {"Process 7 (python3), 2 sessions, 3 requests pending, the oldest for 1.50 s\n",
-                "  RAIL  LANES    SENDING  RECEIVING  IN FLIGHT  RETRANSMITS/s\n",
+                "  RAIL  LANES    SENDING  RECEIVING  IN FLIGHT  RETRANSMITS/S\n",
                 "  eth0      2  2.00 Gb/s  10.0 Mb/s    4.10 KB              5\n", "\n\nProcess 7"});
 }
 
