@@ -1,3 +1,4 @@
+// The exit status of a subcommand, and its error on stderr.
 #include <cstdio>
 
 #include "commands/commands.h"
