@@ -1,6 +1,7 @@
 #include "collectives/exec/peer_streams.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 
 #include "base/clock.h"
@@ -21,7 +22,10 @@ PeerStreams::PeerStreams(std::shared_ptr<Engine> engine, int rank, std::vector<H
 PeerStreams::~PeerStreams() = default;
 
 Status PeerStreams::lost(int peer, const Status& why) {
-  return Status(why.code(), Scope::session, "rank " + std::to_string(peer) + " is lost: " + why.message(),
+  const bool refused = why.system_errno() == ECONNREFUSED;
+  return Status(why.code(), Scope::session,
+                "rank " + std::to_string(peer) + " is lost: " +
+                    (refused ? "the rank has ended, or its host refuses connections: " : "") + why.message(),
                 why.system_errno());
 }
 
@@ -49,8 +53,8 @@ Status PeerStreams::advance() {
     auto joined = advance(*d);
     if (!joined.ok() && d->channel == kWatchChannel) {
       // A peer that cannot be dialled may have left in an orderly way.
-      watches_[d->peer].gone =
-          d->stream ? joined.status() : Status(Code::left, Scope::session, joined.status().message());
+      const Status& why = joined.status();
+      watches_[d->peer].gone = d->stream ? why : Status(Code::left, Scope::session, why.message(), why.system_errno());
       d = dialling_.erase(d);
       continue;
     }

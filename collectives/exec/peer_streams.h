@@ -62,7 +62,7 @@ class PeerStreams {
   // continues in advance(): call repeatedly.
   Status check_peer(int peer) { return peer == rank_ ? Status() : watch(peer); }
   int rank() const { return rank_; }
-  // Returns `why` with "rank N is lost: " in front of its message.
+  // Returns `why` with "rank N is lost: " in front of its message. Says what a refused connection means.
   static Status lost(int peer, const Status& why);
 
  private:

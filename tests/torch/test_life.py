@@ -87,6 +87,42 @@ def _hundred_times(rank: int, size: int, store: str) -> dict[str, tuple[int, int
     return {what: (before[what], count()) for what, count in counted.items()}
 
 
+def _left_behind(rank: int, size: int, store: str) -> tuple[list[str], list[str], int]:
+    """Makes ten groups, uses and destroys them, and keeps their objects; then one backend that is only dropped. Returns
+    the names of railweave's threads after either, and the number of descriptors that are left."""
+    descriptors = _descriptors()
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size)
+    groups = [dist.group.WORLD, *(dist.new_group(list(range(size))) for _ in range(9))]
+    for group in groups:
+        assert _summed(1.0, group) == size
+    dist.destroy_process_group()
+    destroyed = _threads_left()
+    dropped = railweave.ProcessGroupRailweave(dist.FileStore(store + "-dropped", size), rank, size)
+    dropped.allreduce([torch.ones(1)]).wait()
+    del dropped
+    after = _threads_left()
+    until = time.monotonic() + _PROMPTLY_S
+    while _descriptors() > descriptors and time.monotonic() < until:
+        time.sleep(0.05)
+    return destroyed, after, _descriptors() - descriptors
+
+
+def _threads_left() -> list[str]:
+    """Returns the names of railweave's threads, once they have ended or the patience is over."""
+    until = time.monotonic() + _PROMPTLY_S
+    while True:
+        names = []
+        for thread in Path("/proc/self/task").iterdir():
+            try:
+                names.append((thread / "comm").read_text().strip())
+            except OSError:
+                continue  # ended meanwhile
+        ours = [name for name in names if name.startswith("railweave")]
+        if not ours or time.monotonic() > until:
+            return ours
+        time.sleep(0.05)
+
+
 def _killed(rank: int, size: int, store: str) -> tuple[str, str, float]:
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
                             timeout=timedelta(seconds=60))
@@ -99,6 +135,26 @@ def _killed(rank: int, size: int, store: str) -> tuple[str, str, float]:
             _summed(1.0)
     except dist.DistBackendError as error:
         return type(error).__name__, str(error), time.monotonic() - began
+
+
+def _killed_before_the_first_operation(rank: int, size: int, store: str) -> str:
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=60))
+    pid = Path(store + "-pid")
+    if rank == 1:
+        pid.with_suffix(".part").write_text(str(os.getpid()))
+        pid.with_suffix(".part").rename(pid)
+        signal.pause()
+    while not pid.exists():
+        time.sleep(0.01)
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+    while Path(f"/proc/{pid.read_text()}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+        time.sleep(0.01)
+    try:
+        _summed(1.0)
+    except dist.DistBackendError as error:
+        return str(error)
+    return ""
 
 
 def _late(rank: int, size: int) -> tuple[str, str]:
@@ -222,6 +278,11 @@ class LifeTest(unittest.TestCase):
             for what, (before, after) in answer[1].items():
                 self.assertLessEqual(after, before + (_MORE_KIB if what == "KiB" else 0), what)
 
+    def test_destroyed_groups_leave_no_thread_and_no_descriptor(self) -> None:
+        for answer in ranks.outcomes(ranks.start(_left_behind, 2)):
+            self.assertIsNotNone(answer)
+            self.assertEqual((True, ([], [], 0)), answer)
+
     def test_a_killed_rank_is_named_by_the_others(self) -> None:
         answers = ranks.outcomes(ranks.start(_killed, 3))
         self.assertIsNone(answers[1])
@@ -231,6 +292,13 @@ class LifeTest(unittest.TestCase):
             self.assertIn("rank 1", said)
             self.assertIn("railweave:all_reduce", said)
             self.assertLess(seconds, 30)
+
+    def test_a_refused_connection_is_explained(self) -> None:
+        answers = ranks.outcomes(ranks.start(_killed_before_the_first_operation, 2))
+        self.assertTrue(answers[0] and answers[0][0], answers)
+        said = answers[0][1]
+        self.assertIn("rank 1 is lost: the rank has ended, or its host refuses connections: ", said)
+        self.assertEqual(1, said.count("connect to"), said)  # one address, not those of all families
 
     def test_an_operation_ends_at_its_timeout_though_nobody_waits(self) -> None:
         kind, said = ranks.run(_late, 2, timeout_s=2)[0]

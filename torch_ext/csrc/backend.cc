@@ -89,13 +89,6 @@ RailweaveBackend::RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int ra
   init();
 }
 
-RailweaveBackend::~RailweaveBackend() {
-  shutdown();
-  const WithoutGil released;
-  deadlines_.reset();
-  staging_.reset();
-}
-
 void RailweaveBackend::setTimeout(std::chrono::milliseconds timeout) {
   timeout_ms_ = checked(timeout).count();
   options_->timeout = timeout;  // callers of getBackendOptions() read this one
@@ -123,7 +116,7 @@ void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
     unfinished->remove(place);
   });
   for (std::size_t chunk = 0; chunk < ready.size(); ++chunk)
-    staging_->add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
+    staging_.add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
@@ -146,7 +139,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     work = c10::make_intrusive<RailweaveWork>(std::move(outline));
     launch(work, group, counted);
   }
-  if (deadline != TimePoint::max()) check_ok(deadlines_->expect(deadline), submission.caller().title);
+  if (deadline != TimePoint::max()) check_ok(deadlines_.expect(deadline), submission.caller().title);
   const MutexLock lock(coalescing_mutex_);
   if (coalescing_ == std::this_thread::get_id()) coalesced_.push_back(work);
   return work;
@@ -164,7 +157,7 @@ TimePoint RailweaveBackend::end_what_is_late() {
         group = group_;
       }
       const std::string why = c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description());
-      staging_->end(Status(Code::timed_out, Scope::engine, why));
+      staging_.end(Status(Code::timed_out, Scope::engine, why));
       if (group) group->abort(why);  // callbacks of the group may drop this backend
       return TimePoint::max();
     }
@@ -223,7 +216,7 @@ void RailweaveBackend::abort() {
   const auto group = end_group("it was aborted");
   const std::string why = c10::str("rank ", rank_, " aborted its process group");
   if (group) group->abort(why);
-  staging_->end(Status(Code::cancelled, Scope::engine, why));
+  staging_.end(Status(Code::cancelled, Scope::engine, why));
 }
 
 void RailweaveBackend::shutdown() {
@@ -257,8 +250,10 @@ void RailweaveBackend::schedule_by(const std::string& policy) {
 void RailweaveBackend::leave() {
   const WithoutGil released;
   const auto last = end_group("it was shut down");  // destroyed without the lock
-  staging_->end(Status(Code::cancelled, Scope::engine, "it was shut down"));
-  staging_->drain();
+  staging_.end(Status(Code::cancelled, Scope::engine, "it was shut down"));
+  staging_.drain();
+  staging_.end_its_thread();
+  deadlines_.end();
 }
 
 }  // namespace railweave::torch_ext

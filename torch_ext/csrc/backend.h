@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -39,7 +38,7 @@ class RailweaveBackend final : public c10d::Backend {
   // Meets the other ranks through `store`; every rank calls it. Throws DistBackendError, with the ranks that did not
   // come within the timeout or with the configuration's error.
   RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size, c10::intrusive_ptr<Options> options);
-  ~RailweaveBackend() override;
+  ~RailweaveBackend() override { shutdown(); }
 
   const std::string getBackendName() const override { return options_->backend; }
   c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override { return options_; }
@@ -95,8 +94,10 @@ class RailweaveBackend final : public c10d::Backend {
   void abort() override;
   // Ends in order: waits for collectives that were called, each up to its timeout, and ends unfinished messages.
   void shutdown() override;
-  // Ends unfinished operations without waiting for them.
+  // Ends unfinished operations without waiting for them, and this backend's threads.
   void leave();
+  // c10 calls it at the last strong reference, before the destructor, which waits for the registry's weak reference.
+  void release_resources() override { shutdown(); }
 
  private:
   std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
@@ -131,9 +132,9 @@ class RailweaveBackend final : public c10d::Backend {
   Mutex coalescing_mutex_;
   std::vector<WorkPtr> coalesced_ RW_GUARDED_BY(coalescing_mutex_);
   std::thread::id coalescing_ RW_GUARDED_BY(coalescing_mutex_);  // the thread that is coalescing; default: none
-  // Destroyed first, without the GIL: both join threads that may need the GIL.
-  std::optional<StagingQueue> staging_{std::in_place};
-  std::optional<Deadlines> deadlines_{std::in_place, [this] { return end_what_is_late(); }};
+  // leave() ends their threads, which may need the GIL, without the GIL.
+  StagingQueue staging_;
+  Deadlines deadlines_{[this] { return end_what_is_late(); }};
 };
 
 }  // namespace railweave::torch_ext

@@ -10,12 +10,12 @@
 
 namespace railweave::torch_ext {
 
-Deadlines::~Deadlines() { end_thread(origin_, timer_); }
+void Deadlines::end() { end_thread(origin_, timer_); }
 
 Status Deadlines::expect(TimePoint deadline) {
   if (origin_.in_child()) return {};  // no thread here, and the lock may be held for ever
   const MutexLock lock(timer_->mutex);
-  if (deadline >= timer_->next) return {};
+  if (timer_->over || deadline >= timer_->next) return {};
   timer_->next = deadline;
   if (!timer_->started) {
     RW_TRY(start_service_thread(timer_->thread, "railweave-late", [timer = timer_] { timer->run(); }));

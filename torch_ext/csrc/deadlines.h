@@ -18,12 +18,14 @@ class Deadlines {
   // `end_late` ends late operations and returns the next deadline. It is called on this object's thread, without a lock
   // held.
   explicit Deadlines(std::function<TimePoint()> end_late) : timer_(std::make_shared<Timer>(std::move(end_late))) {}
-  // Joins the thread. If called from `end_late` (an ended operation dropped the last reference to a backend), detaches
-  // the thread.
-  ~Deadlines();
+  ~Deadlines() { end(); }
   Deadlines(const Deadlines&) = delete;
-  // Announces that an operation must end at `deadline`. Any thread. Errors: exhausted (no thread).
+  // Announces that an operation must end at `deadline`. After end() no thread watches. Any thread.
+  // Errors: exhausted (no thread).
   Status expect(TimePoint deadline);
+  // Joins the thread. If called from `end_late` (an ended operation dropped the last reference to a backend), detaches
+  // the thread. Any thread.
+  void end();
 
  private:
   struct Timer {

@@ -17,8 +17,10 @@ constexpr auto kPoll = std::chrono::microseconds(20);
 
 StagingQueue::~StagingQueue() {
   end(Status(Code::cancelled, Scope::engine, "the process group is gone"));
-  end_thread(origin_, pending_);
+  end_its_thread();
 }
+
+void StagingQueue::end_its_thread() { end_thread(origin_, pending_); }
 
 void StagingQueue::add(MarkPtr ready, Launch launch) {
   if (origin_.in_child()) return launch({});  // the group itself refuses calls in a forked child

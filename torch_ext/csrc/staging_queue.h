@@ -21,8 +21,7 @@ class StagingQueue {
   using Launch = std::function<void(const Status&)>;
 
   StagingQueue() : pending_(std::make_shared<Pending>()) {}
-  // Joins the thread; waiting operations get `cancelled`. If called from a `launch` that dropped the last reference to
-  // a backend, detaches the thread.
+  // Waiting operations get `cancelled`.
   ~StagingQueue();
   StagingQueue(const StagingQueue&) = delete;
   // Calls `launch` once: within this call if the queue is empty and `ready` is null, else on the thread once `ready`
@@ -33,6 +32,9 @@ class StagingQueue {
   // Waits until the queue is empty; returns at once within a `launch` on the thread, whose operation is itself in the
   // queue. Any thread, while others add.
   void drain();
+  // Joins the thread, which first launches what waits. If called from a `launch`, detaches the thread. Any thread.
+  // REQUIRES: end() was called.
+  void end_its_thread();
 
  private:
   struct Waiting {

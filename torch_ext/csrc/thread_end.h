@@ -10,10 +10,10 @@
 
 namespace railweave::torch_ext {
 
-// Call this function in the object's destructor. The object and the thread share `state`, whose members are `mutex`,
-// `changed` (a ConditionVariable), `over` (the thread ends once it is true) and `thread`. Joins the thread, or detaches
-// it if called on it. In a forked child, which lacks the thread, leaks `state`: destroying the condition variable would
-// wait for the thread.
+// Call this function at the latest in the object's destructor. The object and the thread share `state`, whose members
+// are `mutex`, `changed` (a ConditionVariable), `over` (the thread ends once it is true) and `thread`. Joins the
+// thread, or detaches it if called on it. Further calls do nothing. In a forked child, which lacks the thread, leaks
+// `state`: destroying the condition variable would wait for the thread.
 template <class State>
 void end_thread(const ProcessOrigin& origin, const std::shared_ptr<State>& state) {
   if (origin.in_child()) {
