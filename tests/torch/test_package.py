@@ -11,19 +11,20 @@ import torch
 import torch.distributed as dist
 
 import railweave
-from railweave import _nccl, _version
+from railweave import _extension, _nccl, _version
+from railweave._built_for import TORCH_VERSION
 
 
 class PackageTest(unittest.TestCase):
     def test_it_is_built_for_this_torch(self) -> None:
-        self.assertEqual(_version.minor(torch.__version__), _version.minor(railweave._C.built_for_torch))
+        self.assertEqual(_version.minor(torch.__version__), _version.minor(_extension._C.built_for_torch))
 
     def test_another_minor_version_is_refused_with_both_named(self) -> None:
         with self.assertRaises(ImportError) as raised:
-            _version.check_torch("2.99.1+cu130")
-        for expected in ("2.99.1+cu130", _version.TORCH_VERSION, "pip install"):
+            _version.check_torch("2.99.1+cu130", TORCH_VERSION, "pip install X")
+        for expected in ("2.99.1+cu130", TORCH_VERSION, f"'torch=={_version.minor(TORCH_VERSION)}.*'", "pip install X"):
             self.assertIn(expected, str(raised.exception))
-        _version.check_torch(_version.minor(torch.__version__) + ".7")  # another patch level is accepted
+        _version.check_torch(_version.minor(torch.__version__) + ".7", TORCH_VERSION, "")  # another patch level
 
     def test_it_is_registered_once(self) -> None:
         railweave.register()

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from railweave._C import Priority, set_priority
+from railweave._extension import _C
 
 
 @contextmanager
@@ -16,11 +16,11 @@ def hints(priority):
 
     Raises ValueError for another priority.
     """
-    known = Priority.__members__
+    known = _C.Priority.__members__
     if not isinstance(priority, str) or priority not in known:
         raise ValueError(f"priority: expected one of {', '.join(map(repr, known))}, found {priority!r}")
-    before = set_priority(known[priority])
+    before = _C.set_priority(known[priority])
     try:
         yield
     finally:
-        set_priority(before)
+        _C.set_priority(before)

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-PLUGIN = Path(__file__).with_name("libnccl-net-railweave.so")
+PLUGIN = Path(__file__).with_name("lib") / "libnccl-net-railweave.so"
 # These versions forget a plugin's name with the last communicator; the next communicator then silently uses NCCL's
 # sockets.
 _FORGETFUL_SINCE, _FORGETFUL_UNTIL = (2, 26), (2, 30, 3)

@@ -5,7 +5,7 @@ import struct
 import time
 from collections import namedtuple
 
-from railweave import _C
+from railweave._extension import _C
 
 _RECORD = struct.Struct("=qqQQQIHBB")  # trace::Record
 _KINDS = {1: "operations", 2: "sent", 3: "received", 4: "waits", 5: "steps", 6: "in_flight"}

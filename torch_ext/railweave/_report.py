@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from railweave import _C
 from railweave._chrome import boot
+from railweave._extension import _C
 from railweave._figures import SLOW_SHARE, by_step, figures, limit_of, memory_waits, steps_of, waited_for
 from railweave._output import naming
 from railweave._records import name_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from railweave import _C
 from railweave._chrome import as_chrome
+from railweave._extension import _C
 from railweave._output import naming
 from railweave._records import Records, take
 
@@ -25,10 +25,14 @@ _joined = None  # rank and size in the last default group; used if that group is
 
 
 def joined(rank, size):
-    """Notes that this process is `rank` of a group of `size`. If the group lies within the default group, notes the
-    rank there: ranks of a smaller group identify no process."""
+    """Notes that this process is `rank` of a group of `size`, which is being made. If the group lies within the default
+    group, notes the rank there: ranks of a smaller group identify no process. The first group begins the trace of
+    RAILWEAVE_TRACE."""
     global _joined
+    first = _joined is None
     _joined = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (rank, size)
+    if first:
+        _begin_as_the_environment_says()
 
 
 def step():
@@ -105,7 +109,7 @@ class trace:
         _check_folder(self._path)
         if not _C._trace_start(_RECORDS_MOST):
             raise RuntimeError("trace: a trace is running already in this process "
-                               "(RAILWEAVE_TRACE begins one with the import)")
+                               "(RAILWEAVE_TRACE begins one with the first group)")
         self._process, self._began_ns = os.getpid(), time.clock_gettime_ns(_CLOCK_OF_FILES)
         return self
 
@@ -122,21 +126,20 @@ class trace:
             _write(path, json.dumps(as_chrome(last_records(), rank, size)), rank, self._began_ns)
 
 
-def begin_as_the_environment_says():
-    """Begins the trace of RAILWEAVE_TRACE=PATH, which lasts from the import to the end of the process."""
+def _begin_as_the_environment_says():
+    """Begins the trace of RAILWEAVE_TRACE=PATH, which lasts from the first group to the end of the process."""
     path = os.environ.get("RAILWEAVE_TRACE")
     if not path:
         return
     whole = trace(path)
     try:
         whole.__enter__()  # ranks forked later have no trace: they inherit no records
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # no such folder, or the program's own trace is running
         warnings.warn(f"RAILWEAVE_TRACE={path}: {error}; nothing is traced", stacklevel=1)
         return
 
     def end():
-        if _joined is None:  # a data loader's worker, for example: the file belongs to another process
-            return
+        _C._leave_all()  # ends operations, so that the file has them
         try:
             whole.__exit__()
         except OSError as error:
