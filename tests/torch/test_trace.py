@@ -381,7 +381,8 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual("rails", _figures.limit_of(step, {}, 0))  # the other rails wait for the full one
         step["rails"]["eth0"] = {"busy_while_exposed": 0.8}
         self.assertEqual("latency", _figures.limit_of(step, {}, 0))
-        self.assertEqual("latency", _figures.limit_of({**step, "rails": {}}, {}, 0))
+        for rails in ({}, {"shm": {"busy_while_exposed": 0.95}}):
+            self.assertEqual("host", _figures.limit_of({**step, "rails": rails}, {}, 0))
 
     def test_what_reaches_over_a_mark_is_of_both_steps(self) -> None:
         records = _records.Records()

@@ -155,7 +155,7 @@ def limit_of(step, lost, memory_ns):
         return "compute"
     if memory_ns > MEMORY_SHARE * step["exposed_s"] * 1e9:
         return "memory"
-    busy = [rail["busy_while_exposed"] for rail in step["rails"].values()]
-    if max(busy, default=0) > BUSY_SHARE:
-        return "rails"
-    return "latency"
+    busy = {name: rail["busy_while_exposed"] for name, rail in step["rails"].items() if name != "shm"}
+    if not busy:
+        return "host"
+    return "rails" if max(busy.values()) > BUSY_SHARE else "latency"

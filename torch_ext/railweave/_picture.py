@@ -49,8 +49,9 @@ def plot(whole, path, step, source):
         axes.set_title(f"rank {rank}: compute waits for {waited:.1f} ms", fontsize=10, loc="left")
     grid[-1, 0].set_xlim(0, (end - begin) / 1000)
     grid[-1, 0].set_xlabel(f"milliseconds since {name or 'the trace'} began")
-    figure.suptitle(f"{name or 'all'} of {source}: {(end - begin) / 1000:.1f} ms", fontsize=12, x=0.01, ha="left",
-                    fontweight="bold")
+    chosen = " (the middle one; --step N draws another)" if step is None and len(steps) > 1 else ""
+    figure.suptitle(f"{name or 'all'}{chosen} of {source}: {(end - begin) / 1000:.1f} ms", fontsize=12, x=0.01,
+                    ha="left", fontweight="bold")
     with naming(path):
         # Without a format, savefig() appends a suffix to a path that has none.
         figure.savefig(path, dpi=140, format=Path(path).suffix[1:] or "png")

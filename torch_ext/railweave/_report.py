@@ -93,8 +93,8 @@ def report(path=None, group=None):
 
     Every rank of `group` (the default one, of CPU tensors) calls it after :class:`railweave.trace` ended. Steps begin
     at :func:`railweave.step`; without any, the whole trace is one step. Returns a dict for each step, the same on every
-    rank: ``step``; ``limited_by`` (``compute``, ``rails``, ``memory``, ``latency`` or ``rank N``); ``ranks``, for each
-    rank a dict of:
+    rank: ``step``; ``limited_by`` (``compute``, ``memory``, ``host``, ``rails``, ``latency`` or ``rank N``, see
+    docs/guide/trace.md); ``ranks``, for each rank a dict of:
 
     - ``limited_by``, ``step_s``, ``compute_s``, ``operations``, ``clock_error_s`` of this rank
     - ``exposed_s`` (a thread waited), ``waited_for_others_s`` (part of it: some rank had not issued the operation)
