@@ -7,8 +7,8 @@ import sys
 
 def main() -> int:
     os.environ.pop("RAILWEAVE_TRACE", None)  # there is nothing to trace
-    import railweave  # noqa: F401
     import torch.distributed as dist
+    import railweave  # noqa: F401  registers the backend if torch did not
 
     try:
         dist.init_process_group("railweave", store=dist.HashStore(), rank=0, world_size=1)
