@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build programs demo demo-net check-file check-suites check-id test tests bench conformance compat mutants rdma soak clean
+.PHONY: help setup tools build programs demo demo-net check-file check-suites check-id test tests bench conformance clients compat mutants rdma soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -51,6 +51,11 @@ conformance:  ## torch's own tests over the backend, beside Gloo's record; five 
 	@tools/setup packages python torch
 	@tools/build torch
 	@tests/torch/conformance
+
+clients:  ## Accelerate, Lightning, DeepSpeed, Ray Train and others over the backend, beside Gloo; writes tests/clients_result.txt
+	@tools/setup packages python torch
+	@tools/build torch railweave_torch
+	@tests/clients/run --record tests/clients_result.txt
 
 compat: tools  ## compile the torch backend against other torch versions; writes docs/guide/compat.md
 	@.venv/bin/python tools/compat
