@@ -1,13 +1,14 @@
 #include "engine/admission/shared_key.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -31,16 +32,35 @@ Status unfit(const std::string& path, const char* call, int err) {
   return unfit(path, std::string(system_error(Scope::engine, call, err).message()), err);
 }
 
+// True if `group` is the group of this process, or one of its supplementary groups.
+bool in_group(gid_t group) {
+  if (group == ::getegid()) return true;
+  std::vector<gid_t> groups(std::size_t(std::max(::getgroups(0, nullptr), 0)));
+  const int count = ::getgroups(int(groups.size()), groups.data());
+  groups.resize(std::size_t(std::max(count, 0)));
+  return std::ranges::find(groups, group) != groups.end();
+}
+
+// Checks that nobody but root, our user and one of our groups may read the file. Root gives a file to a group on
+// purpose: a Secret in a pod that is not root belongs to root and to the pod's fsGroup, and has mode 0440.
+Status check_mode(const std::string& path, const struct stat& file) {
+  const mode_t for_group_and_others = file.st_mode & 077;
+  if (for_group_and_others == 0) return {};
+  const std::string found = fmt::format("mode {:04o}", unsigned(file.st_mode & 07777));
+  constexpr const char* kNothing = "expected nothing for group and others (chmod 600)";
+  if (for_group_and_others != 040 || file.st_uid != 0) return unfit(path, fmt::format("{}, {}", found, kNothing));
+  if (in_group(file.st_gid)) return {};
+  return unfit(path,
+               fmt::format("{} for group {}, to which this process does not belong; {}", found, file.st_gid, kNothing));
+}
+
 Status check_file(const std::string& path, const struct stat& file) {
   if (!S_ISREG(file.st_mode))
     return unfit(path, std::string("found ") + kind_of(file.st_mode) + ", expected a regular file");
   if (file.st_uid != 0 && file.st_uid != ::geteuid())
     return unfit(path, "owned by user " + std::to_string(file.st_uid) + ", expected our own, " +
                            std::to_string(::geteuid()) + ", or root");
-  if ((file.st_mode & 077) == 0) return {};
-  std::array<char, 8> mode{};
-  (void)std::snprintf(mode.data(), mode.size(), "%04o", unsigned(file.st_mode & 07777));
-  return unfit(path, std::string("mode ") + mode.data() + ", expected nothing for group and others (chmod 600)");
+  return check_mode(path, file);
 }
 
 }  // namespace

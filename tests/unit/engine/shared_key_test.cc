@@ -1,5 +1,6 @@
 #include "engine/admission/shared_key.h"
 
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 
 #include "base/fd.h"
 #include "tests/engine/key_file.h"
@@ -68,7 +70,7 @@ TEST(SharedKey, a_key_has_16_to_4096_bytes) {
 TEST(SharedKey, a_file_open_to_group_or_others_is_refused) {
   for (const mode_t mode : {0600, 0400, 0700})
     EXPECT_TRUE(SharedKey::read(KeyFile(engine_test::kSomeKey, mode).path()).ok()) << mode;
-  for (const mode_t mode : {0640, 0604, 0610, 0601, 0620, 0602}) {
+  for (const mode_t mode : {0604, 0610, 0601, 0620, 0602, 0660, 0650, 0644, 0444}) {
     char octal[8];
     std::snprintf(octal, sizeof octal, "%04o", unsigned(mode));
     const KeyFile file(engine_test::kSomeKey, mode);
@@ -116,6 +118,46 @@ TEST(SharedKey, a_key_of_another_user_is_not_taken) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0) << "its owner may";
+}
+
+// A pod that is not root: user 1000, group 1000, and the supplementary group 2000, which is the pod's fsGroup.
+int run_as_a_pod(const std::function<bool()>& check) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const gid_t group = 2000;
+    _exit(setgroups(1, &group) == 0 && setgid(1000) == 0 && setuid(1000) == 0 && check() ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+TEST(SharedKey, a_secret_of_kubernetes_is_read_by_a_pod_that_is_not_root) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  for (const uid_t owner : {0u, 1000u, 3000u}) {
+    for (const gid_t group : {0u, 1000u, 2000u, 3000u}) {
+      for (const mode_t mode : {0400, 0600, 0040, 0440, 0640, 0441, 0444, 0450, 0460, 0470, 0404}) {
+        const KeyFile file(engine_test::kSomeKey, mode);
+        ASSERT_EQ(chown(file.path().c_str(), owner, group), 0);
+        const bool in_group = group == 1000 || group == 2000;
+        const bool may_open = owner == 1000 ? (mode & 0400) != 0 : (mode & (in_group ? 040 : 04)) != 0;
+        const bool is_private = owner == 1000 ? (mode & 077) == 0 : owner == 0 && (mode & 077) == 040 && in_group;
+        const bool expected = may_open && is_private;
+        EXPECT_EQ(run_as_a_pod([&] { return SharedKey::read(file.path()).ok() == expected; }), 0)
+            << "owner " << owner << ", group " << group << ", mode " << std::oct << mode << ", expected " << expected;
+      }
+    }
+  }
+}
+
+TEST(SharedKey, a_file_of_root_for_a_group_that_is_not_ours_is_refused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to another group";
+  const KeyFile file(engine_test::kSomeKey, 0440);
+  EXPECT_TRUE(SharedKey::read(file.path()).ok()) << "root's own group";
+  ASSERT_EQ(chown(file.path().c_str(), 0, 54321), 0);
+  EXPECT_EQ(why_not(file.path()),
+            "mode 0440 for group 54321, to which this process does not belong; expected nothing for group and others "
+            "(chmod 600)");
 }
 
 }  // namespace
