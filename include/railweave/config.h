@@ -33,6 +33,8 @@ struct Config {
   // NCCL_NET_OPTIONAL_RECV_COMPLETION; true: NCCL marks the receives that it reads while they land
   bool optional_completion = true;
   std::vector<std::string> rails;  // RAILWEAVE_RAILS: exact interface names, in order; overrides `interfaces`
+  // RAILWEAVE_NETWORK_STATUS_FILE: networks of a pod; empty: /etc/podinfo/network-status, if it exists
+  std::string network_status_file;
   // RAILWEAVE_WIRES: wires between hosts, the preferred one first; never empty
   std::vector<std::string> wires = {"tcp"};
   std::string

@@ -112,6 +112,11 @@ bool parse_key_file(std::string_view text, Config& config) {
   return text.empty() || is_absolute_path(text);
 }
 
+bool parse_network_status_file(std::string_view text, Config& config) {
+  config.network_status_file = text;
+  return text.empty() || is_absolute_path(text);
+}
+
 bool parse_ofi_library(std::string_view text, Config& config) {
   config.ofi_library = text;
   return text.empty() || is_absolute_path(text);
@@ -171,6 +176,14 @@ constexpr Setting kSettings[] = {
      .form = "a comma-separated list of distinct interface names, each of 1 to 15 characters",
      .parse_text = parse_rails,
      .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.rails, ",")); }},
+    {.name = "RAILWEAVE_NETWORK_STATUS_FILE",
+     .default_meaning = "`/etc/podinfo/network-status`, if it exists",
+     .help = "In a Kubernetes pod, the file that has the annotation `k8s.v1.cni.cncf.io/network-status` "
+             "(`docs/operate/kubernetes.md`). The interfaces of the pod's additional networks become the rails, if "
+             "the pod has any. `RAILWEAVE_RAILS` and a list in `NCCL_SOCKET_IFNAME` override the file.",
+     .form = "an absolute path of at most 4095 bytes, or nothing",
+     .parse_text = parse_network_status_file,
+     .text_of = [](const Config& c) { return c.network_status_file; }},
     {.name = "RAILWEAVE_WIRES",
      .help = "The wires between hosts, the preferred one first. A pair of rails uses the first wire of the dialling "
              "end's list that both ends have there. `tcp` works everywhere. `verbs` needs RDMA NICs (RoCE v2) and "
@@ -279,8 +292,9 @@ constexpr Setting kSettings[] = {
      .default_meaning = "none: anyone on the network may connect",
      .help = "A file whose content all processes of a job share. A process that cannot prove that it has the "
              "content is not let in (`docs/operate/admission.md`). The file belongs to root or to the "
-             "process's user, has no permission for group and others, and holds 16 to 4096 bytes. A newline at "
-             "its end does not count. The file is read when an engine starts.",
+             "process's user, has no permission for group and others, and holds 16 to 4096 bytes. If root owns it, "
+             "one of the process's groups may read it (mode 0440). A newline at its end does not count. The file is "
+             "read when an engine starts.",
      .form = "an absolute path of at most 4095 bytes, or nothing",
      .parse_text = parse_key_file,
      .text_of = [](const Config& c) { return c.key_file; }},

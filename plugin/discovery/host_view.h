@@ -45,6 +45,7 @@ class HostView {
   virtual ~HostView() = default;
   virtual std::string sysfs_root() const = 0;                       // "/sys" on a real host
   virtual std::string procfs_root() const = 0;                      // "/proc" on a real host
+  virtual std::string etc_root() const = 0;                         // "/etc" on a real host
   virtual Result<std::vector<LinkFacts>> links() const = 0;         // in the kernel's order
   virtual Result<std::vector<AddressFacts>> addresses() const = 0;  // in the kernel's order
   virtual TimePoint now() const = 0;

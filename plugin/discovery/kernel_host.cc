@@ -71,6 +71,7 @@ class KernelHost final : public HostView {
  public:
   std::string sysfs_root() const override { return "/sys"; }
   std::string procfs_root() const override { return "/proc"; }
+  std::string etc_root() const override { return "/etc"; }
 
   Result<std::vector<LinkFacts>> links() const override {
     std::vector<LinkFacts> links;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "base/error.h"
 #include "discovery/selection.h"
@@ -11,18 +12,6 @@ namespace railweave::discovery {
 namespace {
 
 bool has_name(const Interface& interface, const std::string& name) { return interface.link.name == name; }
-
-// Takes interface `index`, or records why it is unusable.
-void take_if_usable(const std::vector<Interface>& all, std::size_t index, const std::string& why,
-                    Selection& selection) {
-  if (std::string reason = unusable(all[index]); !reason.empty()) {
-    selection.reasons[index] = fmt::format("{}, but unusable: {}", why, reason);
-    note_pending(all[index], selection);
-  } else {
-    selection.reasons[index] = why;
-    selection.taken.push_back(index);
-  }
-}
 
 // True if `a` comes before `b`; numbers inside the names compare as numbers.
 bool name_order(const std::string& a, const std::string& b) {
@@ -55,6 +44,17 @@ std::string unusable(const Interface& interface) {
   }
   if (!addresses.usable.empty()) return {};
   return addresses.passed_over ? "no address but deprecated, duplicate or unwanted ones" : "no address";
+}
+
+void take_if_usable(const std::vector<Interface>& all, std::size_t index, const std::string& why,
+                    Selection& selection) {
+  if (std::string reason = unusable(all[index]); !reason.empty()) {
+    selection.reasons[index] = fmt::format("{}, but unusable: {}", why, reason);
+    note_pending(all[index], selection);
+  } else {
+    selection.reasons[index] = why;
+    selection.taken.push_back(index);
+  }
 }
 
 void note_pending(const Interface& interface, Selection& selection) {
@@ -120,12 +120,15 @@ Result<Selection> select_listed(const NameList& list, const std::string& text, c
   return selection;
 }
 
-Result<Selection> select(const Config& config, const std::vector<Interface>& all) {
+Result<Selection> select(const Config& config, const HostView& host, const std::vector<Interface>& all) {
   if (!config.rails.empty()) return select_rails(config.rails, all);
-  if (config.interfaces.empty()) return select_automatic(nullptr, all);
-  RW_ASSIGN_OR_RETURN(const NameList list, NameList::parse(config.interfaces));
-  if (list.excludes()) return select_automatic(&list, all);
-  return select_listed(list, config.interfaces, all);
+  std::optional<NameList> excluded;
+  if (!config.interfaces.empty()) {
+    RW_ASSIGN_OR_RETURN(excluded, NameList::parse(config.interfaces));
+    if (!excluded->excludes()) return select_listed(*excluded, config.interfaces, all);
+  }
+  RW_ASSIGN_OR_RETURN(const PodNetworks pod, pod_networks(config, host));
+  return select_pod(pod, excluded ? &*excluded : nullptr, all);
 }
 
 }  // namespace railweave::discovery

@@ -23,7 +23,7 @@ struct Reading {
 Result<Reading> read(const Config& config, const HostView& host) {
   Reading result;
   RW_ASSIGN_OR_RETURN(result.all, survey(host, config.family));
-  Result<Selection> selection = select(config, result.all);
+  Result<Selection> selection = select(config, host, result.all);
   if (selection.ok()) {
     result.selection = std::move(selection.value());
     std::vector<std::size_t>& taken = result.selection.taken;
@@ -31,12 +31,13 @@ Result<Reading> read(const Config& config, const HostView& host) {
       result.selection.reasons[taken.back()] = fmt::format("more than {} rails", kRailsAtOnceMax);
   } else {
     result.wrong_names = selection.status();
-    result.selection.reasons.assign(result.all.size(), "not considered: the names asked for are wrong");
+    result.selection.reasons.assign(result.all.size(), "not considered: what names the rails is wrong");
   }
   return result;
 }
 
 Nanos patience(const Selection& selection) {
+  if (selection.networks_pending) return kWaitForNetworks;
   if (!selection.link_pending && !selection.address_pending) return Nanos(0);
   if (!selection.taken.empty() && !selection.better_pending) return kWaitForMore;
   return selection.address_pending ? kWaitForAddress : kWaitForLink;
@@ -157,6 +158,7 @@ Survey survey_rails(const Config& config, const HostView& host) {
   result.status = wrong_names;
   if (result.status.ok() && result.found.taken.empty()) result.status = nothing_usable(config, result.found);
   if (wrong_names.ok()) say(config, result);  // for wrong names the status is the reason for all interfaces
+  for (const std::string& warning : selection.warnings) RW_WARN(net, "{}", warning);
   return result;
 }
 
@@ -179,7 +181,7 @@ Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostVie
     count_as_usable(known[rail], its == rail_of.end() ? nullptr : &with_known[std::size_t(its - rail_of.begin())],
                     with_known);
   }
-  const Result<Selection> selection = select(config, with_known);
+  const Result<Selection> selection = select(config, host, with_known);
   if (!selection.ok() && rails.empty()) return selection.status();
   if (!selection.ok()) return rails;
   for (const std::size_t i : selection.value().taken)

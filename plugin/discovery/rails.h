@@ -18,6 +18,8 @@ namespace railweave::discovery {
 inline constexpr Nanos kWaitForLink = std::chrono::seconds(1);  // no interface, or none of the best kind, is usable yet
 inline constexpr Nanos kWaitForAddress = std::chrono::seconds(3);  // as above, and a tentative address may change this
 inline constexpr Nanos kWaitForMore = std::chrono::milliseconds(300);  // some are usable, and others may follow
+// A pod's network status is empty. Kubelet fills it in after the pod's containers have started.
+inline constexpr Nanos kWaitForNetworks = std::chrono::seconds(5);
 
 // Most rails that exist at once: two virtual functions on each of eight ports.
 inline constexpr std::size_t kRailsAtOnceMax = 16;
@@ -36,11 +38,11 @@ struct Discovered {
 // The result of discovery, with the reasons even if it failed.
 struct Survey {
   Discovered found;
-  Status status;  // invalid_config: ill-formed or unknown names, or no usable interface (the message lists the
-                  // interfaces with reasons); system: the kernel did not answer
+  Status status;  // invalid_config: ill-formed or unknown names, an ill-formed network status of a pod, or no usable
+                  // interface (the message lists the interfaces with reasons); system: the kernel did not answer
 };
 
-// Blocks for at most kWaitForAddress. Logs each choice (info), and a warning for a named interface that is unusable.
+// Blocks for at most kWaitForNetworks. Logs each choice (info), and a warning for a named interface that is unusable.
 Survey survey_rails(const Config& config, const HostView& host);
 
 struct UsableRail {

@@ -73,6 +73,7 @@ class Host final : public HostView {
   }
   std::string sysfs_root() const override { return root_; }
   std::string procfs_root() const override { return root_; }
+  std::string etc_root() const override { return root_; }
   Result<std::vector<LinkFacts>> links() const override { return links_; }
   Result<std::vector<AddressFacts>> addresses() const override { return addresses_; }
   TimePoint now() const override { return now_; }

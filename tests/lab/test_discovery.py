@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import unittest
 from typing import Any
 
@@ -115,6 +116,25 @@ class Discovery(unittest.TestCase):
         self.assertIn("bridge without a port", _reason(document, "docker0"))
         self.assertEqual("member of docker0 (bridge)", _reason(document, "veth7"))
         self.assertEqual("loopback: only when named", _reason(document, "lo"))
+
+    def test_in_a_pod_the_additional_networks_are_the_rails(self) -> None:
+        networks = ('[{"name":"cluster","interface":"eth0","default":true},{"name":"jobs/a","interface":"eth2"},'
+                    '{"name":"jobs/b","interface":"eth1"}]')
+        with tempfile.NamedTemporaryFile("w") as file:
+            named = f"RAILWEAVE_NETWORK_STATUS_FILE={file.name}"
+            file.write(networks)
+            file.flush()
+            status, document = _ask(f"{named} $INFO", "--nics", "3")
+            self.assertEqual((0, ["eth1", "eth2"]), (status, _names(document)))
+            self.assertEqual("the pod's default network, and there are additional ones", _reason(document, "eth0"))
+            status, document = _ask(f"{named} RAILWEAVE_RAILS=eth0 $INFO", "--nics", "3")
+            self.assertEqual((0, ["eth0"]), (status, _names(document)))
+            file.write("]")
+            file.flush()
+            status, document = _ask(f"{named} $INFO", "--nics", "3")
+            self.assertEqual((1, []), (status, _names(document)))
+            self.assertEqual(f"network status {file.name}: byte {len(networks)}: found ']', expected the end",
+                             document["error"])
 
     def test_what_does_not_exist_is_answered_with_what_does(self) -> None:
         status, document = _ask("RAILWEAVE_RAILS=eth7 $INFO")

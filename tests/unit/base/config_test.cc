@@ -48,6 +48,7 @@ TEST(Config, every_variable_is_read) {
                                 {"NCCL_SOCKET_FAMILY", "AF_INET6"},
                                 {"NCCL_NET_OPTIONAL_RECV_COMPLETION", "0"},
                                 {"RAILWEAVE_RAILS", "eth1,eth0"},
+                                {"RAILWEAVE_NETWORK_STATUS_FILE", "/etc/pod/networks"},
                                 {"RAILWEAVE_WIRES", "verbs,tcp"},
                                 {"RAILWEAVE_OFI_LIBRARY", "/opt/lib/libfabric.so"},
                                 {"RAILWEAVE_DEVICES", "rails"},
@@ -68,6 +69,7 @@ TEST(Config, every_variable_is_read) {
   EXPECT_EQ(config.family, AddressFamily::v6);
   EXPECT_FALSE(config.optional_completion);
   EXPECT_EQ(config.rails, (std::vector<std::string>{"eth1", "eth0"}));
+  EXPECT_EQ(config.network_status_file, "/etc/pod/networks");
   EXPECT_EQ(config.wires, (std::vector<std::string>{"verbs", "tcp"}));
   EXPECT_EQ(config.ofi_library, "/opt/lib/libfabric.so");
   EXPECT_EQ(config.devices, DeviceModel::rails);
@@ -89,6 +91,7 @@ TEST(Config, every_variable_is_read) {
                                                           "NCCL_SOCKET_FAMILY=AF_INET6",
                                                           "NCCL_NET_OPTIONAL_RECV_COMPLETION=0",
                                                           "RAILWEAVE_RAILS=eth1,eth0",
+                                                          "RAILWEAVE_NETWORK_STATUS_FILE=/etc/pod/networks",
                                                           "RAILWEAVE_WIRES=verbs,tcp",
                                                           "RAILWEAVE_OFI_LIBRARY=/opt/lib/libfabric.so",
                                                           "RAILWEAVE_DEVICES=rails",

@@ -39,6 +39,7 @@ class FakeHost final : public HostView {
 
   std::string sysfs_root() const override { return root_; }
   std::string procfs_root() const override { return root_ + "/proc"; }
+  std::string etc_root() const override { return root_ + "/etc"; }
   Result<std::vector<LinkFacts>> links() const override { return links_; }
   Result<std::vector<AddressFacts>> addresses() const override {
     std::vector<AddressFacts> all = addresses_;
