@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build programs demo demo-net check-file check-suites check-id test tests bench conformance clients compat mutants rdma soak clean
+.PHONY: help setup tools build programs demo demo-net check-file check-suites check-id test tests bench conformance clients compat mutants rdma deploy-check slurm soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -65,6 +65,16 @@ mutants: tools  ## remove each cure of a known pitfall and see its test fail
 
 rdma: tools  ## RDMA in software, in VMs (as root): NCCL's proxy, many comms, faults; half an hour; writes tests/rdma_result.txt
 	@tests/run --record tests/rdma_result.txt rdma
+
+deploy-check: tools  ## validate the manifests of deploy/ under strict schemas, Kubernetes 1.33 to 1.37; writes tests/deploy_result.txt
+	@tools/build release railweave
+	@tests/deploy/run --record tests/deploy_result.txt
+
+slurm:  ## fetch Debian's Slurm into build/slurm, and run the starters of deploy/ by it; later `make test` does so, too
+	@tools/setup packages python torch
+	@tests/torch/fetch_slurm
+	@tools/build torch railweave_torch
+	@ctest --test-dir build/torch -R '^torch_(starters|slurm)$$' --output-on-failure
 
 soak: tools  ## an hour and a half at most: a virtual day, new seeds, twenty minutes of each fuzz target, more under sanitizers; writes tests/soak_result.txt
 	@timeout --signal=INT 5400 tests/run --record tests/soak_result.txt day worlds deep clang-all asan-all asan-lab tsan-all tsan-lab

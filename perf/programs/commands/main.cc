@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
       "railweave");
   program.set_version_flag("--version", "railweave " RAILWEAVE_VERSION);
   program.require_subcommand(1);
+  commands::add_deploy(program);
   commands::add_info(program, status);
   commands::add_top(program, status);
   commands::add_path(program, status);
