@@ -5,6 +5,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <nmmintrin.h>
 #include <wmmintrin.h>
 #endif
@@ -69,7 +70,8 @@ constexpr std::uint32_t factor_for(std::size_t bytes) { return x_to_the(8 * std:
 constexpr std::size_t kInThreesFrom = 768;
 
 // Returns the CRC after zero bytes that follow `crc`; `factor` is factor_for(their number).
-__attribute__((target("sse4.2,pclmul"))) inline std::uint64_t followed_by(std::uint32_t factor, std::uint64_t crc) {
+__attribute__((target("sse4.2,crc32,pclmul"))) inline std::uint64_t followed_by(std::uint32_t factor,
+                                                                                std::uint64_t crc) {
   const __m128i product =
       _mm_clmulepi64_si128(_mm_cvtsi64_si128(std::int64_t(crc)), _mm_cvtsi32_si128(std::int32_t(factor)), 0);
   return _mm_crc32_u64(0, std::uint64_t(_mm_cvtsi128_si64(product)));
@@ -78,8 +80,8 @@ __attribute__((target("sse4.2,pclmul"))) inline std::uint64_t followed_by(std::u
 // Processes three neighbouring blocks at once. The CRC instruction has a latency of three cycles, but one can start in
 // each cycle.
 template <std::size_t kBlock>
-__attribute__((target("sse4.2,pclmul"))) std::uint64_t take_triples(std::uint64_t crc, const std::byte*& p,
-                                                                    std::size_t& left) {
+__attribute__((target("sse4.2,crc32,pclmul"))) std::uint64_t take_triples(std::uint64_t crc, const std::byte*& p,
+                                                                          std::size_t& left) {
   static_assert(kBlock % 8 == 0);
   constexpr std::uint32_t kOneBlock = factor_for(kBlock), kTwoBlocks = factor_for(2 * kBlock);
   for (; left >= 3 * kBlock; left -= 3 * kBlock, p += 3 * kBlock) {
@@ -94,8 +96,8 @@ __attribute__((target("sse4.2,pclmul"))) std::uint64_t take_triples(std::uint64_
   return crc;
 }
 
-__attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::span<const std::byte> bytes,
-                                                                      std::uint32_t seed, bool in_threes) {
+__attribute__((target("sse4.2,crc32"))) std::uint32_t crc32c_by_instruction(std::span<const std::byte> bytes,
+                                                                            std::uint32_t seed, bool in_threes) {
   std::uint64_t crc = ~seed;
   const std::byte* p = bytes.data();
   std::size_t left = bytes.size();
@@ -109,7 +111,7 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::span<
   return ~crc32;
 }
 
-__attribute__((target("sse4.2"))) std::uint32_t line_by_instruction(std::span<const std::uint64_t, 8> words) {
+__attribute__((target("sse4.2,crc32"))) std::uint32_t line_by_instruction(std::span<const std::uint64_t, 8> words) {
   std::uint64_t crc = ~std::uint32_t{0};
   for (const std::uint64_t word : words) crc = _mm_crc32_u64(crc, word);
   return ~std::uint32_t(crc);
@@ -132,17 +134,40 @@ std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t se
   return ~crc;
 }
 
+#if defined(__x86_64__)
+namespace {
+
+struct Instructions {
+  bool crc32 = false;
+  bool carry_less_product = false;
+};
+
+// __builtin_cpu_supports() needs a library of the compiler's that zig's clang does not have.
+Instructions find_instructions() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return {};
+  return {.crc32 = (c & bit_SSE4_2) != 0, .carry_less_product = (c & bit_PCLMUL) != 0};
+}
+
+const Instructions& instructions() {
+  static const Instructions found = find_instructions();
+  return found;
+}
+
+}  // namespace
+#endif
+
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2"))
-    return crc32c_by_instruction(bytes, seed, bytes.size() >= kInThreesFrom && __builtin_cpu_supports("pclmul"));
+  if (instructions().crc32)
+    return crc32c_by_instruction(bytes, seed, bytes.size() >= kInThreesFrom && instructions().carry_less_product);
 #endif
   return crc32c_by_table(bytes, seed);
 }
 
 std::uint32_t crc32c_of_line(std::span<const std::uint64_t, 8> words) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return line_by_instruction(words);
+  if (instructions().crc32) return line_by_instruction(words);
 #endif
   return crc32c_by_table(std::as_bytes(words));
 }

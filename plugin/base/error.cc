@@ -1,18 +1,16 @@
 #include "base/error.h"
 
 #include <fmt/format.h>
-#include <cstring>
 
+#include "base/errno_text.h"
 #include "base/process_limits.h"
 #include "base/without_memory.h"
 
 namespace railweave {
 
 Status system_error(Scope scope, std::string what, int err) {
-  const char* name = ::strerrordesc_np(err);
   return Status(Code::system, scope,
-                fmt::format("{}: {} (errno {}){}", what, name ? name : "unknown error", err, descriptor_hint(err)),
-                err);
+                fmt::format("{}: {} (errno {}){}", what, errno_text(err), err, descriptor_hint(err)), err);
 }
 
 const Status& out_of_memory() {

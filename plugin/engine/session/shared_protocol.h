@@ -62,11 +62,11 @@ class SharedProtocol {
   class Locked {
    public:
     explicit Locked(SharedProtocol& shared) : shared_(shared), lock_(shared.mutex_) {}
-    protocol::SessionProtocol* operator->() const { return &**this; }
-    protocol::SessionProtocol& operator*() const {
+    protocol::SessionProtocol* operator->() const {
       shared_.mutex_.assert_held();  // clang does not follow what a member holds
-      return shared_.protocol_;
+      return &shared_.protocol_;
     }
+    protocol::SessionProtocol& operator*() const { return *operator->(); }
 
     // Moves callers' posts into the session.
     void take_posts() const {

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 #include "base/address_text.h"
+#include "base/errno_text.h"
 #include "base/error.h"
 #include "base/process_limits.h"
 
@@ -26,11 +27,6 @@ namespace {
 constexpr int kBacklog = 1024;
 constexpr std::uint16_t kAnyPort = 9;  // any port: connect() on a datagram socket sends nothing
 constexpr int kKeepProbes = 10;        // at most this many within peer_timeout
-
-const char* errno_text(int err) {
-  const char* text = ::strerrordesc_np(err);
-  return text ? text : "unknown error";
-}
 
 Status set_int(int fd, int level, int name, int value, const char* what) {
   if (::setsockopt(fd, level, name, &value, sizeof value) == 0) return Status();

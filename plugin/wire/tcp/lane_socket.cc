@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include "base/errno_text.h"
 #include "wire/bootstrap/address.h"
 
 namespace railweave::wire {
@@ -49,11 +50,9 @@ Status LaneSocket::failure(const char* call, int err) const {
                   fmt::format("rail {}: {} to {}: TLS: {}", rail, local, remote, tls->failure()), err);
   const LaneEnd end = lane_end_of(err);
   const bool lost = end != LaneEnd::system && end != LaneEnd::corrupted;
-  const char* text = ::strerrordesc_np(err);
   return Status(lost ? Code::remote : Code::system, Scope::lane,
                 fmt::format("rail {}: {} to {}: {}{}: {} (errno {})", rail, local, remote,
-                            err == ECONNRESET || err == EPIPE ? "reset by the peer: " : "", call,
-                            text ? text : "unknown error", err),
+                            err == ECONNRESET || err == EPIPE ? "reset by the peer: " : "", call, errno_text(err), err),
                 err);
 }
 

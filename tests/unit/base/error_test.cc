@@ -44,7 +44,7 @@ TEST(SystemError, errno_is_taken_where_none_is_given) {
 }
 
 TEST(SystemError, an_unknown_errno_has_a_message) {
-  EXPECT_EQ(system_error(Scope::engine, "ioctl", 99999).message(), "ioctl: unknown error (errno 99999)");
+  EXPECT_EQ(system_error(Scope::engine, "ioctl", 99999).message(), "ioctl: Unknown error 99999 (errno 99999)");
 }
 
 TEST(Try, the_first_error_is_returned_and_nothing_else) {
