@@ -3,9 +3,8 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include <filesystem>
-
 #include "base/error.h"
+#include "commands/installed_files.h"
 #include "common/command_line.h"
 #include "common/validators.h"
 #include "nccl/abi/net.h"
@@ -15,7 +14,7 @@ namespace {
 
 void add_plugin_options(CLI::App& app, Options& o) {
   const std::string group = "Plugin";
-  app.add_option("--plugin", o.plugin_path, "library; default: ../lib/libnccl-net-railweave.so beside this program")
+  app.add_option("--plugin", o.plugin_path, "library; default: the NCCL plugin that is installed with this program")
       ->group(group);
   app.add_option("--api", o.api, "version of the net API, v6 to v12, or newest")->capture_default_str()->group(group);
   app.add_option("--device", o.device, "the plugin's device")
@@ -81,10 +80,10 @@ Result<int> parse_api(const std::string& text) {
   return refused("--api '" + text + "': expected v6 to v12, or newest");
 }
 
-std::string default_plugin() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (program.parent_path().parent_path() / "lib" / "libnccl-net-railweave.so").string();
+Result<std::string> installed_plugin() {
+  RW_ASSIGN_OR_RETURN(const std::filesystem::path program, commands::own_program());
+  RW_ASSIGN_OR_RETURN(const std::filesystem::path plugin, commands::plugin_of(program));
+  return plugin.string();
 }
 
 }  // namespace
@@ -116,7 +115,9 @@ Status Options::resolve() {
     RW_TRY(check_addresses(*this));
     RW_TRY(take("--meet", parse_host_ports(*meet_text), ranks.places));
   }
-  if (plugin_path.empty()) plugin_path = default_plugin();
+  if (plugin_path.empty()) {
+    RW_ASSIGN_OR_RETURN(plugin_path, installed_plugin());
+  }
   return {};
 }
 
