@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build programs demo demo-net check-file check-suites check-id test tests bench conformance clients compat mutants rdma deploy-check slurm soak clean
+.PHONY: help setup tools build programs dist demo demo-net check-file check-suites check-id test tests bench conformance clients compat mutants rdma deploy-check slurm soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -16,6 +16,10 @@ build:  ## what a user runs: the plugin, railweave, net_perf, raw_tcp, in build/
 
 programs: build  ## the programs of collective operations too: all_reduce_perf and its like
 	@tools/build release perf/all
+
+dist:  ## wheels, .deb, tarballs and sdist in build/dist, checked in clean systems (as root; installs packaging/packages.txt); STEPS="build sdist" makes some
+	@tools/setup packages python torch
+	@packaging/dist $(STEPS)
 
 demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; eight minutes once built (the build: four more); QUICK=1: two
 	@test -z "$(FILE)" || { echo "demo: FILE= is for make demo-net, which sends a file" >&2; exit 2; }
