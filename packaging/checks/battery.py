@@ -84,9 +84,9 @@ def packages() -> list[Path]:
     return [path for path in places.OUT.iterdir() if path.is_file()]
 
 
-def run() -> bool:
-    """Runs all checks, writes packaging/result.txt, and returns whether all passed. Errors: CommandFailed, if a clean
-    system cannot be made."""
+def run(commit: str) -> bool:
+    """Runs all checks, writes packaging/result.txt, and returns whether all passed. `commit`: of the packages. Errors:
+    CommandFailed, if a clean system cannot be made."""
     battery = Battery()
     download_torch()
     for path in sorted(places.OUT.glob("*.whl")):
@@ -98,6 +98,6 @@ def run() -> bool:
         _on_debian(battery, name)
     _emulated(battery)
     host = f"Linux {platform.release()} {platform.machine()}"
-    page = text(project.commit(), host, battery.outcomes, packages())
+    page = text(commit, host, battery.outcomes, packages())
     (places.PACKAGING / "result.txt").write_text(page, encoding="utf-8")
     return not any(outcome.problem for outcome in battery.outcomes)

@@ -42,6 +42,8 @@ def wheel(sources: dict[str, Source]) -> list[Path]:
     digits = python.replace(".", "")
     tag = f"cp{digits}-cp{digits}-{elf.wheel_platform(elf.needs_of(file), platform.machine())}"
     entries = [Entry(f"railweave/{file.name}", file.read_bytes()), Entry("railweave/_built_for.py", built_for)]
+    for old in places.OUT.glob("railweave_torch-*"):  # another torch or Python may have had another name
+        old.unlink()
     time = project.commit_time()
     made = wheels.write(given, tag, entries, licence=licences.own(), time=time,
                         third_party=licences.linked_in([sources[name] for name in _LINKED_IN], None))
