@@ -18,7 +18,7 @@ def _build() -> Path:
     """Returns a folder with what CMake installs of the Python package. Errors: CommandFailed."""
     folder = places.WORK / "extension"
     shutil.rmtree(folder, ignore_errors=True)
-    commands.run("building the extension", ["tools/build", "torch", "railweave_torch", "railweave_net"])
+    commands.run("building the extension", ["tools/build", "torch", "railweave_torch", "railweave_net", "railweave"])
     commands.run("installing the extension", ["cmake", "--install", "build/torch", "--component", "python", "--prefix",
                                               folder])
     return folder
