@@ -58,6 +58,8 @@ def _python_checks(battery: Battery, system: System) -> None:
     battery.run(f"{system.name}: wheel railweave, README's NCCL section", lambda: _wheel_in(system, venv))
     if system.root is None:
         battery.run(f"{system.name}: wheel railweave, two hosts of a lab", lambda: two_hosts.check(system, venv))
+        battery.run(f"{system.name}: sdist, README's torch section", lambda: torch_section.check_sources(
+            system, f"{system.home}/venv-of-sources", f"railweave-{project.version()}.tar.gz"))
     battery.run(f"{system.name}: both wheels, README's torch section", lambda: _torch_in(system, venv))
     battery.run(f"{system.name}: without railweave-torch", lambda: torch_section.check_without_extension(system, venv))
     battery.run(f"{system.name}: without railweave", lambda: torch_section.check_without_railweave(system, venv))

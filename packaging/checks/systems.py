@@ -74,16 +74,17 @@ def torch_wheels() -> Path:
 
 
 def download_torch() -> None:
-    """Puts the wheels of torch and of what torch needs into the cache. Errors: CommandFailed."""
-    requirements = places.ROOT / "requirements-torch.txt"
-    mark = torch_wheels() / requirements.name
-    if mark.exists() and mark.read_text() == requirements.read_text():
+    """Puts the wheels of torch and of what .venv has beside torch into the cache. Errors: CommandFailed."""
+    wanted = [places.ROOT / name for name in ("requirements.txt", "requirements-torch.txt")]
+    text = "".join(file.read_text() for file in wanted)
+    mark = torch_wheels() / "requirements"
+    if mark.exists() and mark.read_text() == text:
         return
     shutil.rmtree(torch_wheels(), ignore_errors=True)
     commands.run("downloading torch", [places.ROOT / ".venv" / "bin" / "python", "-m", "pip",
                                        "--disable-pip-version-check", "download", "--only-binary", ":all:", "--dest",
-                                       torch_wheels(), "-r", requirements])
-    shutil.copy2(requirements, mark)
+                                       torch_wheels(), *(word for file in wanted for word in ("-r", file))])
+    mark.write_text(text)
 
 
 def _base(suite: str, include: list[str]) -> Path:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from checks import readme
 from checks.systems import CheckFailed, System
 
 _SETTINGS = {"RAILWEAVE_RAILS": "lo", "OMP_NUM_THREADS": "1"}
+_COMPILER_CACHE = {"CCACHE_DIR": os.environ.get("CCACHE_DIR", str(Path.home() / ".cache" / "ccache"))}
 _GROUP = """import torch, torch.distributed as dist
 dist.init_process_group('railweave', store=dist.HashStore(), rank=0, world_size=1)
 ones = torch.ones(3)
@@ -15,12 +19,13 @@ dist.destroy_process_group()
 """
 
 
-def install(system: System, venv: str, wanted: str) -> None:
-    """Makes a virtual environment and installs `wanted` into it. No index is asked. Errors: CheckFailed."""
+def install(system: System, venv: str, *wanted: str, limit_s: float = 600) -> None:
+    """Makes a virtual environment if there is none, and installs `wanted` into it: names, or options of pip's. No index
+    is asked. Errors: CheckFailed."""
     if not system.file(f"{venv}/bin/pip").exists():
         system.run(["python3", "-m", "venv", venv])
     system.run([f"{venv}/bin/pip", "install", "--no-index", "--find-links", system.packages, "--find-links",
-                system.torch, wanted], limit_s=600)
+                system.torch, *wanted], _COMPILER_CACHE, limit_s=limit_s)
 
 
 def uninstall(system: System, venv: str, name: str) -> None:
@@ -30,7 +35,7 @@ def uninstall(system: System, venv: str, name: str) -> None:
 def check(system: System, venv: str) -> str:
     """Trains as README does, by two processes. Returns a line of what was seen. Errors: CheckFailed."""
     script = f"{system.home}/build/train.py"
-    system.file(script).parent.mkdir()
+    system.file(script).parent.mkdir(exist_ok=True)
     system.file(script).write_text(readme.training_script(), encoding="utf-8")
     output = system.run([f"{venv}/bin/torchrun", "--nproc-per-node", "2", script], _SETTINGS, limit_s=300)
     if "step" not in output:
@@ -62,3 +67,12 @@ def check_without_railweave(system: System, venv: str) -> str:
     if "[1.0, 1.0, 1.0]" not in system.run([f"{venv}/bin/python", "-c", _GROUP], _SETTINGS):
         raise CheckFailed("the backend, after railweave came back: expected an all-reduce of one rank")
     return "torch loads; the backend is back with railweave"
+
+
+def check_sources(system: System, venv: str, sdist: str) -> str:
+    """The sdist, compiled for a torch that is already installed. Returns a line of what was seen. Errors:
+    CheckFailed."""
+    install(system, venv, "torch", "numpy", "scikit-build-core")
+    install(system, venv, "--no-build-isolation", f"{system.packages}/{sdist}", limit_s=1800)
+    system.run([f"{venv}/bin/railweave", "path"])
+    return check(system, venv)

@@ -61,7 +61,8 @@ def wheel_of_extension(given: dict[str, Any], remote: str, torch_minor: str, pyt
     project["name"] = "railweave-torch"
     project["description"] = f"The extension of railweave for torch {torch_minor}"
     project["requires-python"] = f"=={python}.*"
-    project["dependencies"] = [f"torch=={torch_minor}.*", f"railweave=={project['version']}"]
+    project["dependencies"] = [f"torch=={torch_minor}.*", f"railweave=={project['version']}",
+                               "numpy"]  # torch's collectives of objects use NumPy, and do not bring it
     project["urls"] = {**project.get("urls", {}), **urls(remote)}
     return {"project": project}
 
