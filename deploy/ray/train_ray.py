@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """Runs deploy/train.py's training by Ray Train: python deploy/ray/train_ray.py --workers 2
 
-Ray makes the process group itself, and takes the backend by name."""
+Ray makes the process group itself, and takes the backend by name. The name must be known in Ray's workers before."""
 
 import argparse
 import sys
 from pathlib import Path
 
+import ray
 from ray.train import ScalingConfig
 from ray.train.torch import TorchConfig, TorchTrainer
 
 
+def register_backend():
+    """Runs at the start of every worker process."""
+    import railweave  # noqa: F401
+
+
 def train_loop(config):
     """Runs in every worker. The group exists already: Ray made it with the backend of TorchConfig."""
-    import railweave  # noqa: F401  (registers the backend where the package's entry point is not installed)
     import torch
     sys.path.insert(0, config["folder"])
     import train
@@ -26,6 +31,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--steps", type=int, default=100)
     arguments = parser.parse_args()
+    ray.init(runtime_env={"worker_process_setup_hook": register_backend})
     folder = str(Path(__file__).resolve().parents[1])
     trainer = TorchTrainer(train_loop, train_loop_config={"steps": arguments.steps, "folder": folder},
                            torch_config=TorchConfig(backend="railweave"),

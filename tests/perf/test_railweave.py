@@ -27,7 +27,7 @@ def run(*words: str, program: Path | None = None, **settings: str) -> subprocess
 class CommandLine(unittest.TestCase):
     def test_wrong_usage_ends_with_64(self) -> None:
         for words in ([], ["nothing"], ["info", "--pid", "0"], ["info", "--pid"], ["top", "--interval", "nan"],
-                      ["top", "--frames", "-1"], ["path", "extra"]):
+                      ["top", "--frames", "-1"], ["path", "extra"], ["deploy"], ["deploy", "apply"]):
             with self.subTest(words):
                 done = run(*words)
                 self.assertEqual((done.returncode, done.stdout), (64, ""), done.stderr)
@@ -35,7 +35,7 @@ class CommandLine(unittest.TestCase):
 
     def test_help_and_version(self) -> None:
         self.assertRegex(run("--version").stdout, r"^railweave \d+\.\d+\.\d+\n$")
-        for words in (["--help"], *([name, "--help"] for name in ("info", "top", "path"))):
+        for words in (["--help"], *([name, "--help"] for name in ("info", "top", "path", "deploy"))):
             done = run(*words)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn("Exit status: 0; 1", done.stdout)
