@@ -7,7 +7,8 @@ import importlib.metadata
 
 
 def dynamic_metadata(field: str, settings: dict[str, object]) -> list[str]:
-    """`torch==MAJOR.MINOR.*` and `numpy` for the field `dependencies`. Errors: ValueError for another field or a setting."""
+    """`torch==MAJOR.MINOR.*` and `numpy` for the field `dependencies`. Errors: ValueError, for another field or a
+    setting."""
     if field != "dependencies" or settings:
         raise ValueError(f"expected the field dependencies without settings, found {field} with {settings}")
     return [f"torch=={'.'.join(importlib.metadata.version('torch').split('.')[:2])}.*", "numpy"]
