@@ -66,6 +66,10 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   WorkPtr recv(void*, std::size_t, int from, std::uint32_t tag, Hints) override;
   Status schedule_by(const std::string& policy) override;
   void abort(const std::string& why) override;
+  // --- engine_group_diagnosis.cc
+  std::vector<UnfinishedCall> unfinished() override;
+  void when_failing(std::function<void(const Status&)> report) override;
+  void ask_others() override;
 
   // --- Driven, under the runner's lock. The runner calls through Driven, where clang does not check the lock.
   bool advance() override RW_REQUIRES(runner_->mutex());
@@ -83,6 +87,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   // standing still for so long, the ranks compare their operations (desync_detector.h); again after twice as long
   static constexpr Nanos kStandMost = std::chrono::seconds(2);
   static constexpr Nanos kAnnounceMost = std::chrono::seconds(2);  // a failing group waits so long for the store
+  static constexpr Nanos kReportMost = std::chrono::seconds(5);    // a failing group waits so long for its report
 
   struct Submitted {
     std::shared_ptr<OperationWork> work;
@@ -125,6 +130,9 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status check_losses(bool moved) RW_REQUIRES(runner_->mutex());
   Status check_shm_exchange(TimePoint t) RW_REQUIRES(runner_->mutex());
   ProgressReport progress_report() const RW_REQUIRES(runner_->mutex());
+  std::vector<UnfinishedCall> list_unfinished() RW_REQUIRES(runner_->mutex());
+  void report_failing() RW_REQUIRES(runner_->mutex());
+  void reported();
   // Begins to end the group: the first error counts. end() follows once the other ranks have been notified.
   void fail(Status why) RW_REQUIRES(runner_->mutex());
   bool end_if_announced() RW_REQUIRES(runner_->mutex());
@@ -173,6 +181,11 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status failed_ RW_GUARDED_BY(runner_->mutex());   // the first error, for good; ok: the group works
   Status failing_ RW_GUARDED_BY(runner_->mutex());  // the coming failed_, while the other ranks are notified
   TimePoint give_up_announcing_ RW_GUARDED_BY(runner_->mutex()){};  // when end() comes though the store did not answer
+  std::function<void(const Status&)> report_ RW_GUARDED_BY(runner_->mutex());  // of when_failing(); null: none
+  // when end() comes though report_ has not returned; TimePoint{}: no report is under way
+  TimePoint give_up_reporting_ RW_GUARDED_BY(runner_->mutex()){};
+  std::vector<UnfinishedCall> unfinished_when_failing_ RW_GUARDED_BY(runner_->mutex());
+  bool asks_others_ RW_GUARDED_BY(runner_->mutex()) = false;  // answer_ is of ask_others(), and not there yet
   // begin of standing still, or the last query to the store
   TimePoint quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
   TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};        // begin of standing still

@@ -23,6 +23,7 @@ EngineGroup::~EngineGroup() {
   {
     const MutexLock held(runner_->mutex());  // other groups share the scheduler
     take_submissions();
+    asks_others_ = false;
     missed = failed_.ok() && busy();
     if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.report_failure(closed); });
   }
@@ -59,6 +60,7 @@ bool EngineGroup::is_answered() const {
 // another rank has lost may owe this rank nothing now, and then only the store reports the loss.
 Status EngineGroup::check_losses(bool moved) {
   if (is_answered()) {
+    asks_others_ = false;
     const std::string heard = std::exchange(answer_, {}).get();
     if (!heard.empty()) return Status(Code::remote, Scope::session, heard);
   }
@@ -119,13 +121,16 @@ Status EngineGroup::check_shm_exchange(TimePoint t) {
 // learn that this rank is gone.
 void EngineGroup::fail(Status why) {
   if (!failed_.ok() || !failing_.ok()) return;
+  unfinished_when_failing_ = list_unfinished();
   failing_ = std::move(why);
+  report_failing();
   give_up_announcing_ = now() + kAnnounceMost;
   answer_ = ask([place = place_, failing = failing_] { return place.report_failure(failing); });
 }
 
 bool EngineGroup::end_if_announced() {
-  if (!is_answered() && now() < give_up_announcing_) return false;
+  const TimePoint t = now();
+  if (t < give_up_reporting_ || (!is_answered() && t < give_up_announcing_)) return false;
   end(std::exchange(failing_, {}));
   return true;
 }
@@ -138,6 +143,7 @@ void EngineGroup::end(Status why) {
   failed_ = Status(why.code(), why.scope(), fmt::format("group '{}', rank {}: {}", options_.name, options_.rank, said),
                    why.system_errno());
   failing_ = {};
+  asks_others_ = false;
   if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
   peers_.reset();
   for (Running& r : running_) {

@@ -47,6 +47,8 @@ Fingerprint fingerprint_with_counts(const Call& call, std::uint64_t number) {
 
 bool differ_in_more_than_counts(Fingerprint a, Fingerprint b) { return ((a ^ b) & ~kCounts.put(kCounts.mask())) != 0; }
 
+std::uint64_t counts_of(Fingerprint print) { return kCounts.of(print); }
+
 std::string described(Fingerprint print) {
   const int operation = int(kOperation.of(print)) - 1, type = int(kType.of(print)),
             reduction = int(kReduction.of(print));

@@ -24,6 +24,7 @@ Fingerprint fingerprint(const Call& call, std::uint64_t number);
 // With the counts that must be equal on every rank: all but those of an all_to_all_v.
 Fingerprint fingerprint_with_counts(const Call& call, std::uint64_t number);
 constexpr std::uint64_t number_of(Fingerprint fingerprint) { return fingerprint >> 44; }  // the lowest 20 bits
+std::uint64_t counts_of(Fingerprint fingerprint);  // the hash of counts and Hints::part
 // True if the two differ in more than their counts.
 bool differ_in_more_than_counts(Fingerprint a, Fingerprint b);
 // A hash of the counts, one by one.

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/group/unfinished_call.h"
 #include "collectives/kernels/types.h"
 #include "collectives/rendezvous/store.h"
 #include "railweave/endpoint.h"
@@ -121,6 +122,19 @@ class Group {
   // Ends the group, and every unfinished operation as cancelled. Notifies the other ranks: waits for the store, two
   // seconds at most. Any thread.
   virtual void abort(const std::string& why) = 0;
+
+  // --- for diagnosis; any thread
+  // Returns the collective operations that are not over. Once the group fails: those that were not over then. Takes the
+  // runner's lock.
+  virtual std::vector<UnfinishedCall> unfinished() = 0;
+  // Calls `report` once, when the group begins to fail by itself: a lost rank, or calls that differ. Neither abort()
+  // nor the destructor cause the call. The unfinished operations end after `report` returns, or after five seconds.
+  // `report` runs on a thread that drives, and must neither throw nor wait for operations. A second call replaces
+  // `report`.
+  virtual void when_failing(std::function<void(const Status&)> report) = 0;
+  // Asks the store in the background whether another rank has ended the group. If so, the group fails. A group with
+  // unfinished operations asks by itself; without them only this call makes a group notice.
+  virtual void ask_others() = 0;
 };
 
 }  // namespace railweave::collectives

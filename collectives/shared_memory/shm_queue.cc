@@ -281,6 +281,18 @@ std::vector<int> ShmQueue::awaited() const {
   return awaited_by_oldest();
 }
 
+void ShmQueue::list_unfinished(std::vector<UnfinishedCall>& into) const {
+  const MutexLock lock(mutex_);
+  for (const Waiting& w : waiting_) {
+    const bool oldest = &w == &waiting_.front();
+    into.push_back({.work = w.work.get(),
+                    .call = described(w.fingerprint),
+                    .counts = counts_of(fingerprint_with_counts(w.call, 0)),
+                    .started = w.posted > 0,
+                    .awaited = oldest ? awaited_by_oldest() : std::vector<int>()});
+  }
+}
+
 Status ShmQueue::failure() const {
   const MutexLock lock(mutex_);
   return failure_;

@@ -61,6 +61,8 @@ class ShmQueue {
 
   // Ranks for which the oldest unfinished operation waits.
   std::vector<int> awaited() const;
+  // Appends the unfinished operations, oldest first. Only the oldest one names the ranks that it waits for.
+  void list_unfinished(std::vector<UnfinishedCall>& into) const;
   // Returns the first error, or ok.
   Status failure() const;
   // Slower checks, for when nothing moves. check_awaited() fails if a rank for which the oldest operation waits has

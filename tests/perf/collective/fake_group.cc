@@ -40,6 +40,9 @@ class FakeGroup : public Group {
   int rank() const override { return rank_; }
   int size() const override { return world_.size(); }
   Status schedule_by(const std::string&) override { return {}; }
+  std::vector<UnfinishedCall> unfinished() override { return {}; }
+  void when_failing(std::function<void(const Status&)>) override {}
+  void ask_others() override {}
 
   WorkPtr all_gather(const void* input, void* output, std::size_t count, DataType type, Hints) override {
     const std::size_t bytes = count * size_bytes(type);
