@@ -75,12 +75,14 @@ SUITES = [
           ["contract", "net_perf", "nccl_tests", "railweave_net"], jobs=2, on_request=True),
     Suite("rdma-torch", "torch", "^rdma$", 1200, "the torch.distributed backend over RDMA in software, in a VM",
           ["railweave_torch"], on_request=True),
+    Suite("explain", "torch", "^explain$", 900, "twenty hung jobs: `railweave explain` names each culprit",
+          ["railweave_torch"], on_request=True),
     # Suites of `make soak`: sim and fuzz for longer and with new seeds.
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"],
           on_request=True, waits=True),
     Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"],
           on_request=True, folder="tests/sim", beside="day"),
-    Suite("deep", "asan", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=8,
+    Suite("deep", "asan", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=9,
           on_request=True, beside="day"),
     # Suites that run or build completely what `make test` does in part: the other compiler, every version of the net,
     # the lab.

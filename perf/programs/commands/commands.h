@@ -11,6 +11,7 @@
 namespace railweave::commands {
 
 void add_deploy(CLI::App& program);  // a request that cannot be rendered is a wrong command line
+void add_explain(CLI::App& program, int& status);
 void add_info(CLI::App& program, int& status);
 void add_path(CLI::App& program, int& status);
 void add_top(CLI::App& program, int& status);

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   commands::add_info(program, status);
   commands::add_top(program, status);
   commands::add_path(program, status);
+  commands::add_explain(program, status);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

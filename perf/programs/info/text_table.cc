@@ -51,6 +51,12 @@ std::string TextTable::text() const {
   return text;
 }
 
+std::string printable(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return c < ' ' || c == '\x7f'; }, '?');  // bytes above 127 count as below ' '
+  return name;
+}
+
 std::string size_text(double bytes) { return scaled(bytes, {"B", "KB", "MB", "GB", "TB", "PB"}); }
 std::string time_text(double nanoseconds) { return scaled(nanoseconds, {"ns", "us", "ms", "s"}); }
 

@@ -18,6 +18,9 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Returns a name with '?' for control characters and for bytes that are no ASCII, so that the terminal obeys none.
+std::string printable(std::string name);
+
 std::string size_text(double bytes);        // "1.50 GB": decimal units, as for links
 std::string speed_text(double megabits);    // "25.0 Gb/s", "100 Mb/s"
 std::string time_text(double nanoseconds);  // "31.2 us", "1.50 s"

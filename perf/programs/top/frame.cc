@@ -12,11 +12,7 @@
 namespace railweave::top {
 namespace {
 
-std::string printable(std::string name) {
-  std::ranges::replace_if(
-      name, [](char c) { return c < ' ' || c == '\x7f'; }, '?');  // bytes above 127 count as below ' '
-  return name;
-}
+using info::printable;
 
 std::string heading(const EngineView& view) {
   std::string text = fmt::format("Process {} ({})", view.engine.pid, printable(view.engine.command));

@@ -1,0 +1,34 @@
+// Follows from rank to rank whom operations wait for, up to the ranks at which all waiting ends.
+// Threads: any; no state.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "explain/job.h"
+
+namespace railweave::explain {
+
+// A rank in the operation at which the rank hangs.
+struct Waiting {
+  std::uint64_t rank = 0;
+  std::size_t dump = 0;  // index in Job::dumps()
+  const Operation* operation = nullptr;
+};
+
+struct Waits {
+  // Ranks at which waiting ends.
+  std::set<std::uint64_t> without_dump;       // nothing is known of the rank
+  std::set<std::uint64_t> elsewhere;          // the rank has not called the operation, and hangs in no other
+  std::set<std::uint64_t> finished;           // the rank has finished the operation in which others wait for it
+  std::vector<std::vector<Waiting>> circles;  // each rank waits for the next one, the last for the first
+};
+
+// Returns the unfinished operation at which the rank of a dump hangs; null: none is unfinished. That is the oldest for
+// which a Python thread waits, else the oldest that waits for a rank.
+const Operation* hangs_in(const Dump& dump);
+
+Waits follow_waits(const Job& job);
+
+}  // namespace railweave::explain

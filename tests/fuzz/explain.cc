@@ -1,0 +1,30 @@
+// Fuzzes `railweave explain`: the input is the dumps of a job, one after the other, with a zero byte between them.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "explain/dump_reader.h"
+#include "explain/explanation.h"
+#include "tests/fuzz/check.h"
+
+using railweave::fuzz::check;
+using namespace railweave::explain;
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::vector<Dump> dumps;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    auto dump = parse_dump(text.substr(0, end), "x");
+    if (dump.ok()) dumps.push_back(std::move(*dump));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (dumps.empty()) return 0;
+  const Job job(std::move(dumps));
+  const Verdict verdict = judge(job);
+  check(explanation_text(job, verdict).find('\x1b') == std::string::npos, "no control sequence");
+  check(!explanation_json(job, verdict).empty(), "there is an explanation");
+  return 0;
+}
