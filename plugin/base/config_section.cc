@@ -8,7 +8,8 @@ namespace railweave {
 namespace {
 
 // A plugin under NCCL has no collectives, and its user may have set their variables all the same.
-constexpr std::string_view kOtherLibraries[] = {"RAILWEAVE_ALGO", "RAILWEAVE_SCHEDULE", "RAILWEAVE_TRACE"};
+constexpr std::string_view kOtherLibraries[] = {"RAILWEAVE_ALGO", "RAILWEAVE_DUMP_DIR", "RAILWEAVE_SCHEDULE",
+                                                "RAILWEAVE_TRACE"};
 
 struct Registry {
   Mutex mutex;

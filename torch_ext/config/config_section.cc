@@ -8,7 +8,19 @@ bool parse_trace(std::string_view text, Config& config) {
   return true;
 }
 
+bool parse_dump_dir(std::string_view text, Config& config) {
+  config.of<PythonConfig>().dump_dir = text;
+  return true;
+}
+
 constexpr Setting kSettings[] = {
+    {.name = "RAILWEAVE_DUMP_DIR",
+     .help =
+         "The folder in which each rank writes a dump when one of its process groups fails or exceeds a timeout "
+         "(`docs/guide/hung_jobs.md`); `railweave explain` reads the dumps. A missing folder is made. Empty: no dumps.",
+     .form = "a path, or nothing",
+     .parse_text = parse_dump_dir,
+     .text_of = [](const Config& c) { return c.of<PythonConfig>().dump_dir; }},
     {.name = "RAILWEAVE_TRACE",
      .help =
          "The file to write a trace of the process to (`docs/guide/trace.md`), from its first group to its end, with "
@@ -18,9 +30,8 @@ constexpr Setting kSettings[] = {
      .text_of = [](const Config& c) { return c.of<PythonConfig>().trace; }},
 };
 
-constexpr ConfigSection kSection{.title = "Python package",
-                                 .about = "Read when a process makes its first group, and by nothing else.",
-                                 .settings = kSettings};
+constexpr ConfigSection kSection{
+    .title = "Python package", .about = "Read by the Python package, and by nothing else.", .settings = kSettings};
 
 }  // namespace
 

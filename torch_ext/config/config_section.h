@@ -10,7 +10,8 @@ namespace railweave::torch_ext {
 
 // Read by Config::of<PythonConfig>().
 struct PythonConfig {
-  std::string trace;  // RAILWEAVE_TRACE: a path, %r stands for the rank; empty: no trace
+  std::string dump_dir;  // RAILWEAVE_DUMP_DIR; empty: no dumps of failures
+  std::string trace;     // RAILWEAVE_TRACE: a path, %r stands for the rank; empty: no trace
 };
 
 // Any thread, any number of times.

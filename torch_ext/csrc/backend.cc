@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "torch_ext/csrc/backend_registry.h"
 #include "torch_ext/csrc/c10d_names.h"
+#include "torch_ext/csrc/dumps.h"
 #include "torch_ext/csrc/errors.h"
 #include "torch_ext/csrc/gil.h"
 #include "torch_ext/csrc/process_engine.h"
@@ -19,14 +20,15 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kEndless = std::chrono::hours(24 * 365);
+constexpr Nanos kAskOthersEvery = 5s;  // of a group without unfinished operations, so that its rank dumps, too
 
 std::chrono::milliseconds checked(std::chrono::milliseconds timeout) {
   TORCH_CHECK_VALUE(timeout > 0ms, "railweave: expected a timeout of more than 0, found ", timeout.count(), " ms");
   return timeout;
 }
 
-TimePoint deadline_of(std::chrono::milliseconds timeout) {
-  return timeout <= 0ms || timeout > kEndless ? TimePoint::max() : now() + Nanos(timeout);
+TimePoint deadline_of(TimePoint called, std::chrono::milliseconds timeout) {
+  return timeout <= 0ms || timeout > kEndless ? TimePoint::max() : called + Nanos(timeout);
 }
 
 // Profiles show the name under which the user registered the backend. Null if that is our own name.
@@ -76,6 +78,23 @@ std::shared_ptr<collectives::Group> meet(const c10::intrusive_ptr<c10d::Store>& 
   return *group;
 }
 
+std::shared_ptr<GroupProgress> watched(const c10d::Backend::Options& options, int rank, int size,
+                                       const std::shared_ptr<const InFlight>& in_flight,
+                                       const std::shared_ptr<collectives::Group>& group) {
+  GroupIdentity identity{options.group_name, options.global_ranks_in_group, rank, now()};
+  if (identity.ranks.size() != std::size_t(size)) {
+    identity.ranks.clear();
+    for (int r = 0; r < size; ++r) identity.ranks.push_back(std::uint64_t(r));
+  }
+  auto progress = std::make_shared<GroupProgress>(std::move(identity), in_flight, group);
+  add_to_dumps(progress);
+  group->when_failing([progress](const Status& why) {
+    progress->fail(why.code(), why.message());
+    dump_failure("failed", why.message());
+  });
+  return progress;
+}
+
 }  // namespace
 
 RailweaveBackend::RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size,
@@ -85,8 +104,10 @@ RailweaveBackend::RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int ra
       options_(std::move(options)),
       timeout_ms_(checked(options_->timeout).count()),
       whose_(whose(*options_)),
-      group_(meet(store_, rank, size, *options_)) {
+      group_(meet(store_, rank, size, *options_)),
+      progress_(watched(*options_, rank, size, in_flight_, group_)) {
   init();
+  if (dumps_failures()) static_cast<void>(deadlines_.expect(now() + kAskOthersEvery));
 }
 
 void RailweaveBackend::setTimeout(std::chrono::milliseconds timeout) {
@@ -113,7 +134,7 @@ void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
   work->begin([place, unfinished = in_flight_, error = error_](const Status& status) {
     auto none = c10d::ErrorType::SUCCESS;
     if (!status.ok() && status.scope() != Scope::request) error->compare_exchange_strong(none, kind_of(status.code()));
-    unfinished->remove(place);
+    unfinished->remove(place, status, now());
   });
   for (std::size_t chunk = 0; chunk < ready.size(); ++chunk)
     staging_.add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
@@ -123,15 +144,19 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
                                                    bool counted) {
   const auto group = this->group();
   const auto patience = timeout == c10d::kUnsetTimeout ? this->timeout() : timeout;
-  const TimePoint deadline = deadline_of(patience);
+  const TimePoint called = now(), deadline = deadline_of(called, patience);
   c10::intrusive_ptr<RailweaveWork> work;
   {
     const ScopedLock<RecursiveMutex> lock(order_);
-    if (counted) ++sequence_;
+    if (++operations_ == 1) progress_->describe(getGroupDesc());  // torch sets it once the backend exists
+    counted ? void(++sequence_) : void(++messages_);
     Outline& outline = submission.outline();
     outline.rank = rank_;
     outline.sequence = sequence_;
     outline.counted = counted;
+    outline.id = operations_;
+    outline.messages = messages_;
+    outline.called = called;
     outline.timeout = patience;
     outline.deadline = deadline;
     outline.whose = whose_;
@@ -149,21 +174,35 @@ TimePoint RailweaveBackend::end_what_is_late() {
   TimePoint next = TimePoint::max();
   for (const auto& work : in_flight_->all()) {
     if (work->deadline() <= now()) {
-      auto none = c10d::ErrorType::SUCCESS;
-      error_->compare_exchange_strong(none, c10d::ErrorType::TIMEOUT);
-      std::shared_ptr<collectives::Group> group;
-      {
-        const MutexLock lock(group_mutex_);
-        group = group_;
-      }
-      const std::string why = c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description());
-      staging_.end(Status(Code::timed_out, Scope::engine, why));
-      if (group) group->abort(why);  // callbacks of the group may drop this backend
+      end_late(*work);
       return TimePoint::max();
     }
     next = std::min(next, work->deadline());
   }
-  return next;
+  if (!dumps_failures()) return next;
+  std::shared_ptr<collectives::Group> group;
+  {
+    const MutexLock lock(group_mutex_);
+    group = group_;
+  }
+  if (!group) return next;
+  group->ask_others();
+  return std::min(next, now() + kAskOthersEvery);
+}
+
+void RailweaveBackend::end_late(const RailweaveWork& work) {
+  auto none = c10d::ErrorType::SUCCESS;
+  error_->compare_exchange_strong(none, c10d::ErrorType::TIMEOUT);
+  std::shared_ptr<collectives::Group> group;
+  {
+    const MutexLock lock(group_mutex_);
+    group = group_;
+  }
+  const std::string why = c10::str("Timed out after ", work.timeout().count(), " ms: ", work.description());
+  progress_->fail(Code::timed_out, why);
+  dump_failure("timeout", why);  // before the group and its operations end
+  staging_.end(Status(Code::timed_out, Scope::engine, why));
+  if (group) group->abort(why);  // callbacks of the group may drop this backend
 }
 
 void RailweaveBackend::check_root(std::int64_t root, const Caller& caller) const {

@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "base/process_origin.h"
 #include "torch_ext/csrc/deadlines.h"
+#include "torch_ext/csrc/group_progress.h"
 #include "torch_ext/csrc/in_flight.h"
 #include "torch_ext/csrc/staging_queue.h"
 #include "torch_ext/csrc/submission.h"
@@ -110,6 +111,7 @@ class RailweaveBackend final : public c10d::Backend {
   Caller messenger(const char* title) const { return {title, rank_, size_, whose_.get(), 0}; }
   void check_root(std::int64_t root, const Caller& caller) const;
   TimePoint end_what_is_late();
+  void end_late(const RailweaveWork& work);
   void await_collectives();
   std::shared_ptr<collectives::Group> end_group(const char* why);
 
@@ -124,9 +126,12 @@ class RailweaveBackend final : public c10d::Backend {
   // Makes calls reach the group in the order of their numbers. Recursive: a call may drive another operation to its
   // end, and a callback of that operation's Future may call again.
   RecursiveMutex order_;
-  std::atomic<std::uint64_t> sequence_{0};   // collectives called so far
-  std::atomic<std::uint64_t> monitored_{0};  // monitored barriers so far
+  std::atomic<std::uint64_t> sequence_{0};              // collectives called so far
+  std::uint64_t messages_ RW_GUARDED_BY(order_) = 0;    // called so far
+  std::uint64_t operations_ RW_GUARDED_BY(order_) = 0;  // of both kinds called so far
+  std::atomic<std::uint64_t> monitored_{0};             // monitored barriers so far
   const std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();
+  const std::shared_ptr<GroupProgress> progress_;
   const std::shared_ptr<std::atomic<c10d::ErrorType>> error_ =
       std::make_shared<std::atomic<c10d::ErrorType>>(c10d::ErrorType::SUCCESS);
   Mutex coalescing_mutex_;

@@ -105,6 +105,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::send(Tensors& tensors, int to, int t
   submission.input(tensor);
   const std::uint32_t label = tag_of(tag, submission.caller());
   submission.outline().whom = c10::str(" to rank ", to, ", tag ", tag, ",");
+  submission.outline().peer = to;
   submission.call([=, bytes = tensor.nbytes()](Group& group, const Hints& hints) {
     return group.send(data, bytes, to, label, hints);
   });
@@ -119,6 +120,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::receive(Tensors& tensors, int from, 
   submission.input(tensor);
   submission.result(tensor);
   submission.message(tensor.nbytes());
+  submission.outline().peer = from;
   submission.outline().whom =
       c10::str(" from ", from == collectives::kAnySource ? "any rank" : c10::str("rank ", from), ", tag ", tag, ",");
   submission.call([=, bytes = tensor.nbytes(), label = tag_of(tag, caller)](Group& group, const Hints& hints) {

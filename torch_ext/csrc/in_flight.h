@@ -1,4 +1,5 @@
-// The Works of a backend that are not over.
+// The Works of a backend that are not over, and records of the last ones that are. Each operation is in exactly one of
+// the two.
 // Threads: any. A Work is removed on the thread that drove it, perhaps after its backend is gone.
 #pragma once
 
@@ -6,22 +7,33 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "torch_ext/csrc/operation_record.h"
 #include "torch_ext/csrc/work.h"
 
 namespace railweave::torch_ext {
 
 class InFlight {
  public:
-  using Place = std::list<c10::intrusive_ptr<RailweaveWork>>::iterator;
+  using Works = std::list<c10::intrusive_ptr<RailweaveWork>>;
+  using Place = Works::iterator;
+  static constexpr std::size_t kRecordsMost = 256;  // about 250 bytes each; fill half of a dump
 
   Place add(c10::intrusive_ptr<RailweaveWork> work);
-  void remove(Place place);
+  // Removes a Work, and keeps a record of it. `over`: when the operation ended.
+  void remove(Place place, const Status& outcome, TimePoint over);
   // Returns the Works in the order in which they were added.
   std::vector<c10::intrusive_ptr<RailweaveWork>> all() const;
+  struct Snapshot {
+    std::vector<c10::intrusive_ptr<RailweaveWork>> works;  // in the order in which they were added
+    std::vector<OperationRecord> records;                  // in the order in which they ended
+  };
+  Snapshot snapshot() const;
 
  private:
   mutable Mutex mutex_;
-  std::list<c10::intrusive_ptr<RailweaveWork>> works_ RW_GUARDED_BY(mutex_);
+  Works works_ RW_GUARDED_BY(mutex_);
+  std::vector<OperationRecord> records_ RW_GUARDED_BY(mutex_);  // a ring once kRecordsMost long
+  std::size_t oldest_ RW_GUARDED_BY(mutex_) = 0;                // index in records_
 };
 
 }  // namespace railweave::torch_ext

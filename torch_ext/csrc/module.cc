@@ -11,6 +11,7 @@
 #include "torch_ext/csrc/backend.h"
 #include "torch_ext/csrc/backend_registry.h"
 #include "torch_ext/csrc/c10d_names.h"
+#include "torch_ext/csrc/dumps.h"
 #include "torch_ext/csrc/hints.h"
 
 namespace {
@@ -95,6 +96,15 @@ PYBIND11_MODULE(_C, module) {
              "Sets the priority of the operations that this thread calls from now on. Returns the priority before.");
   module.def("_leave_all", &railweave::torch_ext::leave_all, NoGil());
   define_trace(module);
+  // railweave/_dump.py raises the errors.
+  module.def(
+      "_dump",
+      [](const std::string& folder) {
+        const auto path = railweave::torch_ext::write_asked_dump(folder);
+        const railweave::Status status = path.status();
+        return std::make_tuple(path.ok() ? path.value() : status.message(), path.ok(), status.system_errno());
+      },
+      py::arg("folder"), NoGil());
 
   py::class_<RailweaveBackend::Options, c10d::Backend::Options, c10::intrusive_ptr<RailweaveBackend::Options>>(
       module, "Options",

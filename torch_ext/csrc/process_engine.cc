@@ -9,6 +9,7 @@
 #include "base/process_origin.h"
 #include "collectives/config/config_section.h"
 #include "torch_ext/config/config_section.h"
+#include "torch_ext/csrc/dumps.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -48,6 +49,7 @@ Result<std::shared_ptr<Engine>> process_engine() {
   collectives::register_config();
   register_config();
   RW_ASSIGN_OR_RETURN(Config config, Config::from_environment());
+  set_dump_folder(config.of<PythonConfig>().dump_dir);
   if (!config.shm) config.shm = true;
   auto engine = Engine::start(config);
   if (!engine.ok() && config.interfaces.empty() && config.rails.empty()) {

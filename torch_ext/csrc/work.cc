@@ -1,5 +1,7 @@
 #include "torch_ext/csrc/work.h"
 
+#include <pthread.h>
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
 #include <c10/util/StringUtil.h>
@@ -9,6 +11,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/scope_exit.h"
 #include "torch_ext/csrc/completions.h"
 #include "torch_ext/csrc/errors.h"
 #include "torch_ext/csrc/gil.h"
@@ -27,12 +30,28 @@ Nanos as_nanos(std::chrono::milliseconds timeout) {
   return none ? Nanos::max() : Nanos(timeout);
 }
 
+OperationRecord record_of(const Outline& outline) {
+  OperationRecord record;
+  record.title = outline.title;
+  record.id = outline.id;
+  record.collectives = outline.sequence;
+  record.messages = outline.messages;
+  record.counted = outline.counted;
+  record.peer = outline.peer;
+  record.called = outline.called;
+  record.timeout_ms = outline.timeout.count();
+  for (const at::Tensor& tensor : outline.inputs) record.inputs.add(tensor);
+  for (const at::Tensor& tensor : outline.results) record.outputs.add(tensor);
+  return record;
+}
+
 }  // namespace
 
 RailweaveWork::RailweaveWork(Outline outline)
     : c10d::Work(outline.rank, outline.type, outline.profile_title ? outline.profile_title->c_str() : outline.title,
                  outline.inputs),
       outline_(std::move(outline)),
+      record_(record_of(outline_)),
       parts_(outline_.chunks.size()),
       in_flight_(outline_.chunks.size() + outline_.after.size() + 1),
       future_(new_future(outline_.results)) {
@@ -166,6 +185,10 @@ void RailweaveWork::complete_future(const std::exception_ptr& failed) {
   }
 }
 
+std::vector<collectives::WorkPtr> RailweaveWork::parts() const {
+  return {parts_.begin(), parts_.begin() + std::ptrdiff_t(launched_.load())};
+}
+
 template <class Each>
 void RailweaveWork::each_part(Each each) const {
   for (std::size_t i = 0; i < launched_; ++i)  // launched_ is read each time, because it may grow
@@ -184,6 +207,8 @@ bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
   const Nanos most = as_nanos(timeout);
   const TimePoint began = now();
   const auto left = [&] { return most == Nanos::max() ? most : std::max(Nanos{0}, most - (now() - began)); };
+  waiter_.store(std::uint64_t(::pthread_self()), std::memory_order_relaxed);
+  const ScopeExit no_waiter([this] { waiter_.store(0, std::memory_order_relaxed); });
   each_part([&](collectives::Work& part) { static_cast<void>(part.wait(left())); });
   std::unique_lock lock(mutex_);  // both are members of c10d::Work
   const auto over = [this] { return completed_; };

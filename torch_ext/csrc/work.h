@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "base/process_origin.h"
 #include "collectives/group/group.h"
+#include "torch_ext/csrc/operation_record.h"
 #include "torch_ext/csrc/staging.h"
 #include "torch_ext/csrc/tensors.h"
 
@@ -40,8 +41,12 @@ struct Outline {
   std::shared_ptr<const std::string> profile_title;  // in profiles; null: `title`
   std::string whom;                                  // of a message: " from rank 3, tag 7,", in errors
   int rank = 0;
-  std::uint64_t sequence = 0;             // collectives called so far, this one included
-  bool counted = true;                    // a collective; messages have no number of their own
+  std::uint64_t sequence = 0;           // collectives called so far, this one included
+  bool counted = true;                  // a collective; messages have no number of their own
+  std::uint64_t id = 0;                 // among all operations of the backend, from 1
+  std::uint64_t messages = 0;           // called so far, this one included
+  int peer = OperationRecord::kNoPeer;  // of a message
+  TimePoint called{};
   collectives::Hints hints;               // of the thread that called
   std::chrono::milliseconds timeout{};    // of the whole operation
   TimePoint deadline = TimePoint::max();  // the operation and its group end then; max: never
@@ -83,6 +88,13 @@ class RailweaveWork final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
   uint64_t getSequencenumber() const override { return outline_.sequence; }
 
+  // --- for dumps; any thread
+  const OperationRecord& record() const { return record_; }  // without the outcome
+  // The thread that is in wait() and came last, by pthread_self(); 0: none.
+  std::uint64_t waiter() const { return waiter_.load(std::memory_order_relaxed); }
+  // The group's Works of the chunks that were launched so far, in order. Null: a chunk did not reach the group.
+  std::vector<collectives::WorkPtr> parts() const;
+
   TimePoint deadline() const { return outline_.deadline; }
   std::chrono::milliseconds timeout() const { return outline_.timeout; }
   // "railweave:all_reduce number 4 at rank 1 (1024 bytes of float)".
@@ -102,6 +114,7 @@ class RailweaveWork final : public c10d::Work {
 
   const ProcessOrigin origin_;
   Outline outline_;
+  OperationRecord record_;
   // Modes of the caller (inference, for example), for copies of results on other threads; none if there are no copies.
   std::optional<at::ThreadLocalState> callers_;
   std::size_t input_bytes_ = 0;
@@ -109,6 +122,7 @@ class RailweaveWork final : public c10d::Work {
   std::vector<collectives::WorkPtr> parts_;  // by chunk; null: it did not reach the group
   std::atomic<std::size_t> launched_{0};     // entries of parts_ that may be read
   std::atomic<bool> aborted_{false};
+  std::atomic<std::uint64_t> waiter_{0};
   std::atomic<std::size_t> in_flight_;                         // unfinished chunks, works in `after`, and begin()
   MarkPtr begin_;                                              // mark of the caller's stream at the call
   Mutex ends_mutex_;                                           // chunks may end on several threads at once

@@ -16,6 +16,7 @@ import sys as _sys
 _MODULES = {
     "Options": "railweave._extension",
     "ProcessGroupRailweave": "railweave._extension",
+    "dump": "railweave._dump",
     "enable_nccl_plugin": "railweave._nccl",
     "hints": "railweave._hints",
     "register": "railweave._creation",

@@ -1,0 +1,94 @@
+"""Dumps of hung jobs, and whom `railweave explain` names: each kind once. tests/torch/explain_many has more of each."""
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+import railweave
+import hung_jobs
+import ranks
+
+
+def _asked(rank: int, size: int, folder: str) -> list[str]:
+    """Dumps while a receive is under way. Returns the paths, and errors."""
+    pending = dist.irecv(torch.empty(3), src=1 - rank) if size == 2 else None
+    paths = [str(railweave.dump(folder)), str(railweave.dump(folder))]
+    dist.send(torch.ones(3), dst=1 - rank)
+    if pending:
+        pending.wait()
+    try:
+        railweave.dump()
+    except ValueError as error:
+        paths.append(str(error))
+    try:
+        railweave.dump(folder + "/none/none")
+    except OSError as error:
+        paths.append(type(error).__name__)
+    return paths
+
+
+def _many_operations(rank: int, size: int, folder: str) -> str:
+    del size
+    for _ in range(300):
+        dist.all_reduce(torch.ones(2, 3))
+    return str(railweave.dump(folder)) if rank == 0 else ""
+
+
+class DumpTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="railweave-test-")
+        self.addCleanup(__import__("shutil").rmtree, self.folder)
+
+    def test_a_dump_that_was_asked_for(self) -> None:
+        for rank, (first, second, no_folder, no_parent) in enumerate(ranks.run(_asked, 2, self.folder)):
+            self.assertNotEqual(first, second)
+            self.assertEqual(0o600, stat.S_IMODE(os.stat(first).st_mode))
+            dump = json.loads(Path(first).read_text(encoding="utf-8"))
+            self.assertEqual(["1.0", "railweave", "asked"], [dump[key] for key in ("version", "program", "reason")])
+            self.assertEqual([0, 1], dump["pg_config"]["0"]["ranks"])
+            self.assertEqual(rank, dump["pg_config"]["0"]["rank"])
+            (entry,) = [one for one in dump["entries"] if one["state"] != "completed"]
+            self.assertEqual(["railweave:recv", "started", [1 - rank], [[3]], ["Float"]],
+                             [entry[key] for key in ("profiling_name", "state", "waits_for", "input_sizes",
+                                                     "input_dtypes")])
+            self.assertIn("default_pg", entry["pg_name"])
+            self.assertIn("dump", [frame["name"] for frame in dump["threads"][0]["frames"]])
+            self.assertIn("RAILWEAVE_DUMP_DIR", no_folder)
+            self.assertEqual("FileNotFoundError", no_parent)
+
+    def test_a_dump_is_bounded_and_has_the_last_operations(self) -> None:
+        path = Path(ranks.run(_many_operations, 2, self.folder)[0])
+        self.assertLessEqual(path.stat().st_size, 256 * 1024)
+        entries = json.loads(path.read_text(encoding="utf-8"))["entries"]
+        self.assertEqual(list(range(300 - len(entries) + 1, 301)), [one["collective_seq_id"] for one in entries])
+        self.assertGreaterEqual(len(entries), 200)
+        self.assertEqual([[2, 3]], entries[-1]["input_sizes"])
+
+
+@unittest.skipUnless(Path(hung_jobs.program()).is_file(), "TESTS_PROGRAM names no program `railweave`; build it first")
+class ExplainTest(unittest.TestCase):
+    def test_each_kind_of_hang_is_explained(self) -> None:
+        jobs = [hung_jobs.Job(kind, seed=1) for kind in (*hung_jobs.KINDS, "absent")]
+        for job, (right, said) in zip(jobs, hung_jobs.judged(jobs, at_once=len(jobs))):
+            with self.subTest(job.kind):
+                self.assertTrue(right, said)
+                self.assertRegex(said, r"hung_jobs\.py:\d+ in _")
+
+    def test_a_file_that_is_no_dump_is_skipped_with_status_1(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "railweave-x.json").write_text("[[[")
+            said = hung_jobs.explain(folder)
+            self.assertEqual(1, said.returncode)
+            self.assertIn("railweave-x.json: is no JSON", said.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,90 @@
+#include "torch_ext/csrc/python_stacks.h"
+
+#include <torch/csrc/utils/pybind.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "base/mutex.h"
+#include "base/service_thread.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+namespace py = pybind11;
+
+// Shared with the listing thread, which may outlive the wait.
+struct Listing {
+  Mutex mutex;
+  ConditionVariable listed;
+  bool over RW_GUARDED_BY(mutex) = false;
+  PythonStacks stacks RW_GUARDED_BY(mutex);
+};
+
+// Returns text with '?' for what UTF-8 cannot have.
+std::string text_of(const py::handle& value) {
+  const auto bytes = py::reinterpret_steal<py::object>(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "replace"));
+  if (bytes) return bytes.cast<std::string>();
+  PyErr_Clear();
+  return "?";
+}
+
+std::vector<PythonFrame> frames_from(py::object frame) {
+  std::vector<PythonFrame> frames;
+  for (; !frame.is_none() && frames.size() < PythonStacks::kFramesMost; frame = frame.attr("f_back")) {
+    const py::object code = frame.attr("f_code"), line = frame.attr("f_lineno");
+    const char* const name = py::hasattr(code, "co_qualname") ? "co_qualname" : "co_name";
+    frames.push_back(
+        {text_of(code.attr(name)), text_of(code.attr("co_filename")), line.is_none() ? 0 : line.cast<int>()});
+  }
+  return frames;
+}
+
+// REQUIRES: the GIL is held.
+PythonStacks list_stacks() {
+  PythonStacks stacks;
+  const auto current = py::module_::import("sys").attr("_current_frames")().cast<py::dict>();
+  const auto main = py::module_::import("threading").attr("main_thread")().attr("ident").cast<std::uint64_t>();
+  for (const auto& [id, frame] : current) {
+    const auto thread = id.cast<std::uint64_t>();
+    stacks.threads.push_back({thread, thread == main, frames_from(py::reinterpret_borrow<py::object>(frame))});
+  }
+  std::ranges::stable_partition(stacks.threads, &PythonThread::main);
+  if (stacks.threads.size() > PythonStacks::kThreadsMost) stacks.threads.resize(PythonStacks::kThreadsMost);
+  stacks.known = true;
+  return stacks;
+}
+
+// Catches only std::exception: an interpreter that ends unwinds threads that wait for the GIL.
+void list_into(Listing& listing) {
+  PythonStacks stacks;
+  try {
+    const py::gil_scoped_acquire held;
+    try {
+      stacks = list_stacks();
+    } catch (const std::exception&) {  // destroyed while the GIL is held
+    }
+  } catch (const std::exception&) {
+  }
+  const MutexLock lock(listing.mutex);
+  listing.stacks = std::move(stacks);
+  listing.over = true;
+  listing.listed.notify_all();
+}
+
+}  // namespace
+
+PythonStacks python_stacks(Nanos patience) {
+  if (!Py_IsInitialized()) return {};
+  const auto listing = std::make_shared<Listing>();
+  std::thread thread;
+  if (!start_service_thread(thread, "railweave-frame", [listing] { list_into(*listing); }).ok()) return {};
+  thread.detach();
+  const MutexLock lock(listing->mutex);
+  listing->listed.wait_for(listing->mutex, patience, [&]() RW_REQUIRES(listing->mutex) { return listing->over; });
+  return std::exchange(listing->stacks, {});
+}
+
+}  // namespace railweave::torch_ext
