@@ -1,6 +1,7 @@
 """Jobs that hang or fail on purpose, and what `railweave explain` says of their dumps."""
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import random
@@ -20,6 +21,7 @@ import ranks
 
 KINDS = {"stopped": "silent", "other_operation": "other_operation", "other_sizes": "other_sizes", "lost": "lost",
          "deadlock": "deadlock"}  # and the cause that explain names
+_ALIVE = ("absent", "locked")  # further kinds: the culprit runs, and dumps once it learns of the end
 _TIMEOUT_S = 4.0
 _PATIENCE_S = 90
 
@@ -122,9 +124,15 @@ def _absent(rank: int, job: Job) -> None:
     _call(job, 0, rank)
 
 
+def _locked(rank: int, job: Job) -> None:
+    if rank == job.culprit:
+        ctypes.PyDLL(None).sleep(600)  # keeps the interpreter's lock
+    _call(job, 0, rank)
+
+
 _BODIES: dict[str, Callable[[int, Job], None]] = {"stopped": _stopped, "lost": _lost, "deadlock": _deadlock,
                                                   "other_operation": _other_operation, "other_sizes": _other_sizes,
-                                                  "absent": _absent}
+                                                  "absent": _absent, "locked": _locked}
 
 
 def _be_impatient(group: Any) -> None:
@@ -159,9 +167,9 @@ def finish(job: Job, started: list[tuple[int, int]], folder: str) -> list[str]:
     others = [one for rank, one in enumerate(started) if rank not in job.culprits]
     said = [str(answer[1]) if answer else "" for answer in ranks.outcomes(others, _PATIENCE_S)]
     until = time.monotonic() + _PATIENCE_S
-    while job.kind == "absent" and len(os.listdir(folder)) < job.size and time.monotonic() < until:
+    while job.kind in _ALIVE and len(os.listdir(folder)) < job.size and time.monotonic() < until:
         time.sleep(0.05)  # an idle rank learns of the end within some seconds
-    ranks.outcomes([started[rank] for rank in job.culprits], 0 if job.kind in ("stopped", "absent") else _PATIENCE_S)
+    ranks.outcomes([started[rank] for rank in job.culprits], 0 if job.kind in ("stopped", *_ALIVE) else _PATIENCE_S)
     return said
 
 
@@ -182,7 +190,7 @@ def verdict_on(job: Job, started: list[tuple[int, int]], folder: str) -> tuple[b
     if asked.returncode != 0:
         return False, "\n".join([str(job), asked.stderr, shown, *errors])
     found = json.loads(asked.stdout)
-    right = found["culprits"] == job.culprits and found["cause"] == KINDS.get(job.kind, job.kind)
+    right = found["culprits"] == job.culprits and found["cause"] == KINDS.get(job.kind, "absent")
     return right, "\n".join([str(job), shown, *(() if right else errors)])
 
 

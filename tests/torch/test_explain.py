@@ -76,11 +76,12 @@ class DumpTest(unittest.TestCase):
 @unittest.skipUnless(Path(hung_jobs.program()).is_file(), "TESTS_PROGRAM names no program `railweave`; build it first")
 class ExplainTest(unittest.TestCase):
     def test_each_kind_of_hang_is_explained(self) -> None:
-        jobs = [hung_jobs.Job(kind, seed=1) for kind in (*hung_jobs.KINDS, "absent")]
+        jobs = [hung_jobs.Job(kind, seed=1) for kind in (*hung_jobs.KINDS, "absent", "locked")]
         for job, (right, said) in zip(jobs, hung_jobs.judged(jobs, at_once=len(jobs))):
             with self.subTest(job.kind):
                 self.assertTrue(right, said)
                 self.assertRegex(said, r"hung_jobs\.py:\d+ in _")
+                self.assertEqual(job.kind == "locked", "(GIL)" in said, said)
 
     def test_a_file_that_is_no_dump_is_skipped_with_status_1(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

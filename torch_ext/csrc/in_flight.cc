@@ -32,7 +32,7 @@ std::vector<c10::intrusive_ptr<RailweaveWork>> InFlight::all() const {
 InFlight::Snapshot InFlight::snapshot() const {
   const MutexLock lock(mutex_);
   Snapshot now{{works_.begin(), works_.end()}, records_};
-  std::ranges::rotate(now.records, now.records.begin() + std::ptrdiff_t(oldest_));
+  std::rotate(now.records.begin(), now.records.begin() + std::ptrdiff_t(oldest_), now.records.end());
   return now;
 }
 

@@ -51,7 +51,7 @@ PythonStacks list_stacks() {
     const auto thread = id.cast<std::uint64_t>();
     stacks.threads.push_back({thread, thread == main, frames_from(py::reinterpret_borrow<py::object>(frame))});
   }
-  std::ranges::stable_partition(stacks.threads, &PythonThread::main);
+  std::stable_partition(stacks.threads.begin(), stacks.threads.end(), [](const PythonThread& one) { return one.main; });
   if (stacks.threads.size() > PythonStacks::kThreadsMost) stacks.threads.resize(PythonStacks::kThreadsMost);
   stacks.known = true;
   return stacks;

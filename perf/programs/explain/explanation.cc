@@ -7,6 +7,7 @@
 #include <set>
 
 #include "explain/rank_text.h"
+#include "explain/waits.h"
 #include "info/text_table.h"
 
 namespace railweave::explain {
@@ -54,17 +55,26 @@ std::string classes_text(const Job& job, const Verdict& verdict) {
   return text;
 }
 
+// Returns what an absent rank does, as the end of a sentence.
+std::string absence_text(const Job& job, const Verdict& verdict, const Dump& dump) {
+  const Operation* const late = hangs_in(dump);
+  const Dump* const other = verdict.examples.empty() ? nullptr : &job.dumps()[verdict.examples.front().dump];
+  if (late != nullptr && other != nullptr && came_late(*other, *late))
+    return fmt::format("came {} after rank {} had given up", info::time_text(double(late->created_ns - other->time_ns)),
+                       other->rank());
+  if (const std::string place = place_text(dump.main); !place.empty())
+    return "has not called it; its main thread is at " + place;
+  return dump.stacks_known
+             ? "has not called it"
+             : "has not called it; a thread of it keeps the interpreter's lock (GIL), so its Python stack "
+               "is not known";
+}
+
 std::string absent_text(const Job& job, const Verdict& verdict) {
   std::string text = waiting_text(job, verdict);
   for (std::size_t i = 0; i < verdict.culprits.size() && i < kRanksShown; ++i) {
-    const Dump& dump = job.dumps()[*job.dump_of(verdict.culprits[i])];
-    const std::string place = place_text(dump.main);
-    text += !place.empty() ? fmt::format("Rank {} has not called it; its main thread is at {}.\n", dump.rank(), place)
-            : dump.stacks_known ? fmt::format("Rank {} has not called it.\n", dump.rank())
-                                : fmt::format(
-                                      "Rank {} has not called it; a thread of it keeps the interpreter's lock "
-                                      "(GIL), so its Python stack is not known.\n",
-                                      dump.rank());
+    const std::uint64_t rank = verdict.culprits[i];
+    text += fmt::format("Rank {} {}.\n", rank, absence_text(job, verdict, job.dumps()[*job.dump_of(rank)]));
   }
   return text;
 }

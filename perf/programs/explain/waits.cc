@@ -65,9 +65,11 @@ class Search {
     const Dump& theirs = job_.dumps()[*dump];
     if (const auto member = group.members.find(rank); member != group.members.end() && !operation.is_message) {
       const std::size_t number = member->second.group;
-      for (const Operation& one : theirs.operations)
-        if (!one.over && !one.is_message && one.group == number && one.number == operation.number)
-          return Waiting{rank, *dump, first_that_waits(theirs, one)};
+      for (const Operation& one : theirs.operations) {
+        if (one.over || one.is_message || one.group != number || one.number != operation.number) continue;
+        if (came_late(job_.dumps()[from.dump], one)) return waits_.elsewhere.insert(rank), std::nullopt;
+        return Waiting{rank, *dump, first_that_waits(theirs, one)};
+      }
       if (theirs.groups[number].called >= operation.number) return waits_.finished.insert(rank), std::nullopt;
     }
     const Operation* const hangs = hangs_in(theirs);
@@ -83,6 +85,10 @@ class Search {
 };
 
 }  // namespace
+
+bool came_late(const Dump& dump, const Operation& operation) {
+  return dump.reason == "timeout" && operation.created_ns > dump.time_ns;
+}
 
 const Operation* hangs_in(const Dump& dump) {
   const Operation* found = nullptr;

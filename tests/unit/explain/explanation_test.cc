@@ -37,6 +37,13 @@ TEST(Explanation, shows_where_the_main_thread_of_an_absent_rank_is) {
               text_of({made_dump(0, 2, 3, {made_call(0, 3, {1})}), made_dump(1, 2, 2, {})}));
 }
 
+TEST(Explanation, says_how_late_a_rank_came) {
+  Operation late = made_call(0, 3, {});
+  late.created_ns = 2'000'005'000;  // the other's dump is of 5000
+  expect_part("Rank 1 came 2.00 s after rank 0 had given up.\n",
+              text_of({made_dump(0, 2, 3, {made_call(0, 3, {1})}), made_dump(1, 2, 3, {late})}));
+}
+
 TEST(Explanation, says_when_the_interpreter_was_locked) {
   Dump locked = made_dump(1, 2, 2, {});
   locked.main.clear();
