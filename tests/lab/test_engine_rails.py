@@ -1,6 +1,7 @@
 """The engine joins the expected rails by lanes, on hosts of every shape, and all rails carry."""
 from __future__ import annotations
 
+import tempfile
 import unittest
 
 import engine_lab
@@ -130,6 +131,16 @@ class Configured(EngineTest):
     def test_chosen_rails(self) -> None:
         outcome = self.assert_works(net_perf(_TWO, setup="export RAILWEAVE_RAILS=eth1"))
         self.assert_pairs([("eth1", "eth1")], outcome)
+        self.assertLess(outcome.carried(0)["eth0"][0], 1_000_000, str(outcome))
+
+    def test_in_a_pod_the_additional_networks_carry(self) -> None:
+        with tempfile.NamedTemporaryFile("w") as status:
+            status.write('[{"interface":"eth0","default":true},{"interface":"eth1"},{"interface":"eth2"}]')
+            status.flush()
+            outcome = self.assert_works(net_perf(
+                ["--nics", "3"],
+                setup=f"unset NCCL_SOCKET_IFNAME; export RAILWEAVE_NETWORK_STATUS_FILE={status.name}"))
+        self.assert_pairs([("eth1", "eth1"), ("eth2", "eth2")], outcome)
         self.assertLess(outcome.carried(0)["eth0"][0], 1_000_000, str(outcome))
 
     def test_a_device_per_rail(self) -> None:
