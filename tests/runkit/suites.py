@@ -76,7 +76,7 @@ SUITES = [
     Suite("rdma-torch", "torch", "^rdma$", 1200, "the torch.distributed backend over RDMA in software, in a VM",
           ["railweave_torch"], on_request=True),
     Suite("explain", "torch", "^explain$", 900, "twenty hung jobs: `railweave explain` names each culprit",
-          ["railweave_torch"], on_request=True),
+          ["railweave_torch", "railweave"], on_request=True),
     # Suites of `make soak`: sim and fuzz for longer and with new seeds.
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"],
           on_request=True, waits=True),

@@ -1,11 +1,13 @@
 // What a group tells of operations that hang, and of its failure.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "collectives/group/group.h"
@@ -28,19 +30,22 @@ bool soon(Over over) {
   return over();
 }
 
-collectives::WorkPtr sum(Group& group, std::vector<float>& values) {
-  return group.all_reduce(values.data(), values.data(), values.size(), DataType::float32, Reduction::sum);
-}
-
 class Unfinished : public testing::TestWithParam<bool> {
  protected:
+  // Calls rank's all_reduce of `count` floats.
+  collectives::WorkPtr sum(int rank, std::size_t count) {
+    std::vector<float>& values = values_[std::size_t(rank)];
+    values.assign(count, 1);
+    return ranks_.group(rank).all_reduce(values.data(), values.data(), count, DataType::float32, Reduction::sum);
+  }
+
+  std::array<std::vector<float>, 3> values_;  // outlives unfinished operations
   Ranks ranks_{3, "test", GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(SharedMemory, Unfinished, testing::Bool());
 
 TEST_P(Unfinished, a_call_names_the_rank_that_did_not_come) {
-  std::vector<float> mine(5), theirs(5);
-  const auto first = sum(ranks_.group(0), mine), second = sum(ranks_.group(1), theirs);
+  const auto first = sum(0, 5), second = sum(1, 5);
   std::vector<UnfinishedCall> calls;
   EXPECT_TRUE(soon([&] {
     first->test();
@@ -53,17 +58,14 @@ TEST_P(Unfinished, a_call_names_the_rank_that_did_not_come) {
   EXPECT_EQ("all_reduce of float32 (sum)", calls[0].call);
   ASSERT_EQ(1u, ranks_.group(1).unfinished().size());
   EXPECT_EQ(calls[0].counts, ranks_.group(1).unfinished()[0].counts);
-  std::vector<float> late(5);
-  EXPECT_EQ("ok", outcome(sum(ranks_.group(2), late)));
-  EXPECT_EQ("ok", outcome(first));
+  for (const auto& work : {sum(2, 5), first, second}) EXPECT_EQ("ok", outcome(work));
   EXPECT_TRUE(ranks_.group(0).unfinished().empty());
 }
 
 TEST_P(Unfinished, calls_with_other_counts_differ) {
-  std::vector<float> five(5), six(6);
-  const auto first = sum(ranks_.group(0), five);
+  const auto first = sum(0, 5);
   const auto before = ranks_.group(0).unfinished();
-  const auto second = sum(ranks_.group(1), six);
+  const auto second = sum(1, 6);
   const auto other = ranks_.group(1).unfinished();
   ASSERT_TRUE(before.size() == 1 && other.size() == 1);
   EXPECT_EQ(before[0].call, other[0].call);
@@ -72,7 +74,6 @@ TEST_P(Unfinished, calls_with_other_counts_differ) {
 
 TEST_P(Unfinished, a_report_of_failure_comes_before_the_end) {
   Group& group = ranks_.group(0);
-  std::vector<float> values(5);
   collectives::WorkPtr work;
   std::promise<std::string> reported;
   std::atomic<bool> ended_before{false};
@@ -81,7 +82,7 @@ TEST_P(Unfinished, a_report_of_failure_comes_before_the_end) {
     ended_before = !work->status().ok();
     reported.set_value(why.message());
   });
-  work = sum(group, values);
+  work = sum(0, 5);
   ranks_.leave(2);
   ranks_.leave(1);
   EXPECT_NE("ok", outcome(work));
@@ -108,11 +109,10 @@ TEST_P(Unfinished, an_abort_makes_no_report_here_but_elsewhere) {
 
 TEST_P(Unfinished, asking_others_ends_nothing_while_all_is_well) {
   for (int i = 0; i < 20; ++i) ranks_.group(0).ask_others();
-  ranks_.run([](int, Group& group) {
+  ranks_.run([this](int rank, Group& group) {
     group.ask_others();
-    std::vector<float> values(3, 1);
-    EXPECT_EQ("ok", outcome(sum(group, values)));
-    EXPECT_EQ(3, values[0]);
+    EXPECT_EQ("ok", outcome(sum(rank, 3)));
+    EXPECT_EQ(3, values_[std::size_t(rank)][0]);
   });
 }
 
