@@ -13,6 +13,10 @@ from recipes import commands, places
 
 _MIRROR = "http://deb.debian.org/debian"
 _BASES = places.CACHE / "systems"
+_HOSTNAME = "debian"
+_HOSTS = f"127.0.0.1 localhost {_HOSTNAME}\n::1 localhost\n"  # Debian's installer names both, too
+_SHOWN_OUTPUT = 4000  # characters of a failed command
+_SHOWN_WORDS = 6
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -40,9 +44,10 @@ class System:
             variables = [f"{name}={value}" for name, value in given.items()]
             return ["env", "-i", f"--chdir={self.home}", *variables, *command]
         variables = [word for name, value in given.items() for word in ("--setenv", name, value)]
-        return ["bwrap", "--die-with-parent", "--cap-add", "ALL", "--bind", str(self.root), "/", "--proc", "/proc",
-                "--dev", "/dev", "--ro-bind", "/sys", "/sys", "--ro-bind", str(places.OUT), self.packages,
-                "--ro-bind", str(torch_wheels()), self.torch, "--chdir", self.home, "--clearenv", *variables, *command]
+        return ["bwrap", "--die-with-parent", "--cap-add", "ALL", "--unshare-uts", "--hostname", _HOSTNAME,
+                "--bind", str(self.root), "/", "--proc", "/proc", "--dev", "/dev", "--ro-bind", "/sys", "/sys",
+                "--ro-bind", str(places.OUT), self.packages, "--ro-bind", str(torch_wheels()), self.torch,
+                "--chdir", self.home, "--clearenv", *variables, *command]
 
     def file(self, path: str) -> Path:
         """Returns where this machine has a file of the system."""
@@ -56,6 +61,11 @@ class System:
                       limit_s, expected)
 
 
+def _shown(process: subprocess.Popen[str]) -> str:
+    """The last words of a command line: the first ones set up the system."""
+    return " ".join(process.args[-_SHOWN_WORDS:])
+
+
 def finish(process: subprocess.Popen[str], limit_s: float, expected: int = 0) -> str:
     """Waits for a process and returns its output. Errors: CheckFailed."""
     try:
@@ -63,9 +73,10 @@ def finish(process: subprocess.Popen[str], limit_s: float, expected: int = 0) ->
     except subprocess.TimeoutExpired:
         process.kill()
         output, _ = process.communicate()
-        raise CheckFailed(f"{process.args}: no end after {limit_s} s\n{output}") from None
+        raise CheckFailed(f"{_shown(process)}: no end after {limit_s} s\n{output[-_SHOWN_OUTPUT:]}") from None
     if process.returncode != expected:
-        raise CheckFailed(f"{process.args} ended with {process.returncode}, expected {expected}\n{output}")
+        raise CheckFailed(f"{_shown(process)} ended with {process.returncode}, expected {expected}\n"
+                          f"{output[-_SHOWN_OUTPUT:]}")
     return output
 
 
@@ -119,6 +130,7 @@ def debian(name: str, suite: str, include: list[str]) -> Iterator[System]:
                                            f"--directory={folder}"])
         for mounted in ("packages", "torch"):
             (folder / mounted).mkdir()
+        (folder / "etc" / "hosts").write_text(_HOSTS)
         yield System(name, folder, "/packages", "/torch", "/root")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
