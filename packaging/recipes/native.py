@@ -47,12 +47,23 @@ def _definitions(tools: Toolchain, ssl: Path, sources: dict[str, Source]) -> dic
     }
 
 
+def _build_folder(tools: Toolchain) -> Path:
+    """Returns the folder of the build. Files that another compiler made are removed: ninja would keep them."""
+    folder = places.WORK / tools.target.machine / "build"
+    mark = folder / "compiler"
+    if not mark.exists() or mark.read_text() != tools.identity:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        mark.write_text(tools.identity)
+    return folder
+
+
 def build(target: Target, sources: dict[str, Source]) -> Path:
     """Returns a folder with the files of SHIPPED, stripped, and lib/debug/ with their debug information. Errors:
     CommandFailed."""
     tools = toolchain(target)
     ssl = openssl.build(sources["openssl"], tools)
-    folder = places.WORK / target.machine / "build"
+    folder = _build_folder(tools)
     defined = [f"-D{name}={value}" for name, value in _definitions(tools, ssl, sources).items()]
     commands.run(f"configuring {target.machine}", ["cmake", "-G", "Ninja", "-S", places.ROOT, "-B", folder, *defined])
     commands.run(f"building {target.machine}",

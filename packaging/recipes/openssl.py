@@ -18,9 +18,10 @@ _OPTIONS = ["no-shared", "no-tests", "no-module", "no-engine", "no-legacy", "no-
 
 
 def build(source: Source, toolchain: Toolchain) -> Path:
-    """Returns a folder with include/ and lib/libssl.a, lib/libcrypto.a. Builds once for each version and options."""
+    """Returns a folder with include/ and lib/libssl.a, lib/libcrypto.a. Builds once for each version, compiler
+    and options."""
     prefix = places.WORK / toolchain.target.machine / "openssl"
-    wanted = " ".join([source.sha256, *_OPTIONS])
+    wanted = " ".join([source.sha256, toolchain.identity, *_OPTIONS])
     mark = prefix / "built_from"
     if mark.exists() and mark.read_text() == wanted:
         return prefix

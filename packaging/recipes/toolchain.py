@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sys
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ class Toolchain:
 
     target: Target
     folder: Path
+    identity: str  # another one compiles otherwise: what was compiled before does not fit
 
 
 def tools_python() -> Path:
@@ -66,4 +68,5 @@ def toolchain(target: Target) -> Toolchain:
     for name, command in (("zig-cc", f"cc {flags}"), ("zig-c++", f"c++ {flags}"), ("zig-ar", "ar"),
                           ("zig-ranlib", "ranlib")):
         _write_wrapper(folder / name, command)
-    return Toolchain(target, folder)
+    identity = hashlib.sha256((_REQUIREMENTS.read_text() + flags).encode()).hexdigest()
+    return Toolchain(target, folder, identity)
