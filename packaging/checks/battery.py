@@ -33,8 +33,9 @@ class Battery:
 def _deb_in(system: System) -> str:
     system.run(["dpkg", "--install", f"{system.packages}/railweave_{project.version()}_{X86_64.debian}.deb"])
     seen = nccl_section.check(system)
+    nccl_section.check_name(system)
     system.run(["dpkg", "--purge", "railweave"])
-    return seen
+    return f"{seen}; the plugin loads by its name alone"
 
 
 def _tarball_in(system: System) -> str:

@@ -51,3 +51,9 @@ def check(system: System, path: str = "") -> str:
             rank.kill()
             rank.wait()
     return f"{compared(outputs[0])} messages compared"
+
+
+def check_name(system: System) -> None:
+    """The dynamic linker finds the plugin by its name alone, as for NCCL_NET_PLUGIN=railweave. Errors: CheckFailed."""
+    compared(system.run(["railweave-net-perf", "--local", "--verify", "--duration", "0.5", "--plugin",
+                         "libnccl-net-railweave.so"], _LOOPBACK))
