@@ -100,7 +100,7 @@ def run(commit: str) -> bool:
     for name in _RELEASES:
         _on_debian(battery, name)
     _emulated(battery)
-    host = f"Linux {platform.release()} {platform.machine()}"
+    host = f"Linux {platform.release().split('-')[0]}, {platform.machine()}"
     page = text(commit, host, battery.outcomes, packages())
     (places.PACKAGING / "result.txt").write_text(page, encoding="utf-8")
     return not any(outcome.problem for outcome in battery.outcomes)
