@@ -201,10 +201,11 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(str(_TREE / "railweave" / "lib" / "libnccl-net-railweave.so"), plugin)
 
     def test_a_missing_program_is_named(self) -> None:
-        done = self.ran(script="import sys, pathlib; from railweave import __main__; "
-                               "__main__.PROGRAM = pathlib.Path('/nowhere/railweave'); sys.exit(__main__.main())")
-        self.assertEqual((1, ""), (done.returncode, done.stdout))
-        self.assertRegex(done.stderr, "^railweave: cannot run /nowhere/railweave: No such file.*install railweave")
+        for function, name in (("main", "railweave"), ("net_perf", "railweave-net-perf")):
+            done = self.ran(script="import sys, pathlib; from railweave import __main__; "
+                                   f"__main__.PROGRAMS = pathlib.Path('/nowhere'); sys.exit(__main__.{function}())")
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertRegex(done.stderr, f"^{name}: cannot run /nowhere/{name}: No such file.*install railweave")
 
 
 if __name__ == "__main__":

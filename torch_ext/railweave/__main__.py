@@ -4,12 +4,12 @@ import os
 import sys
 from pathlib import Path
 
-_PROGRAMS = Path(__file__).with_name("bin")
+PROGRAMS = Path(__file__).with_name("bin")
 
 
 def _become(name):
     """Runs a program with the arguments of this process. Returns 1 if the program cannot run, else never."""
-    program = _PROGRAMS / name
+    program = PROGRAMS / name
     try:
         os.execv(program, [name, *sys.argv[1:]])
     except OSError as error:
