@@ -53,9 +53,9 @@ def check_without_extension(system: System, venv: str) -> str:
     system.run([f"{venv}/bin/python", "-c", "import railweave, torch"])
     system.run([f"{venv}/bin/railweave", "path"])
     output = system.run([f"{venv}/bin/python", "-c", _GROUP], _SETTINGS, expected=1)
-    if "railweave[torch]" not in output:
-        raise CheckFailed(f"without its extension: expected an error with railweave[torch], found:\n{output}")
-    return "the error names railweave[torch]"
+    if "railweave_torch-" not in output:
+        raise CheckFailed(f"without its extension: expected an error with railweave_torch-, found:\n{output}")
+    return "the error names the wheel railweave_torch"
 
 
 def check_without_railweave(system: System, venv: str) -> str:

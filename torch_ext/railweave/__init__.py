@@ -40,7 +40,8 @@ def __getattr__(name):
     except ModuleNotFoundError as missing:
         if missing.name != "torch":
             raise
-        raise ImportError(f"railweave.{name} needs torch: pip install 'railweave[torch]'") from missing
+        raise ImportError(f"railweave.{name} needs torch; install torch and the wheel railweave-torch "
+                          "(docs/guide/install.md)") from missing
     return value
 
 

@@ -7,9 +7,10 @@ from importlib import import_module
 import torch
 
 from railweave._autoload import register
-from railweave._version import __version__, check_torch
+from railweave._version import UNKNOWN, __version__, check_torch
 
-_INSTALL = f"pip install 'railweave[torch]=={__version__}'"
+_VERSION = "*" if __version__ == UNKNOWN else __version__
+_INSTALL = f"pip install FOLDER/railweave_torch-{_VERSION}-*.whl, where FOLDER has Railweave's wheels"
 _BUILD = "pip install --no-build-isolation --force-reinstall --no-deps <railweave's sources>"
 
 

@@ -2,10 +2,12 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+UNKNOWN = "unknown"
+
 try:
     __version__ = version("railweave")
 except PackageNotFoundError:  # the package's files were copied without its metadata
-    __version__ = "unknown"
+    __version__ = UNKNOWN
 
 
 def minor(of):
