@@ -12,6 +12,7 @@ from pathlib import Path
 import cxx
 import headers
 import layout
+import links
 import prose
 import rules
 
@@ -219,6 +220,13 @@ def check_prose(root):
             yield from prose.comment_findings(name, [*comments, *docstrings], rules.COMMENT_BEGINNINGS_BANNED)
 
 
+def check_links(root):
+    """Checks the relative links of pages: their files and headings must exist."""
+    for name in source_files(root):
+        if name.endswith(".md"):
+            yield from links.page_findings(root / name, name)
+
+
 def check_renamed(root):
     """Finds old identifiers that were replaced by the field's word, and words that no identifier has any more."""
     old = re.compile(r"\b(" + "|".join(rules.RENAMED) + r")\b")
@@ -246,8 +254,7 @@ def old_word(line):
 
 CHECKS = {"layers": check_layers, "folders": check_folders, "prose": check_prose, "renamed": check_renamed,
           "patterns": check_patterns, "names": check_names, "sizes": check_sizes, "mutants": check_mutants,
-          "columns": check_columns, "format": check_format,
-          "test_names": check_test_names}
+          "columns": check_columns, "format": check_format, "test_names": check_test_names, "links": check_links}
 
 
 def main():

@@ -31,6 +31,15 @@ class Tree:
 
 
 class TidyTest(unittest.TestCase):
+    def test_links_lead_to_files_and_headings(self):
+        page = ("# A `b`: (c) d\n\n## Same\n\n## Same\n\n"
+                "[here](#a-b-c-d), [too](#same-1), [there](../b.md), [out](https://a/b)\n"
+                "`[code](none)`\n\n    [code](none)\n\n```\n[code](none)\n# no\n```\n")
+        self.expect("links", {"docs/a.md": page, "b.md": "See [a](docs/a.md#same).\n"})
+        self.expect("links", {"docs/a.md": page + "[x](b.md) and [y](#same-2)\n", "b.md": "[z](docs/a.md#no)\n"},
+                    "b.md:1: a link to the heading #no of a.md", "docs/a.md:16: a link to b.md, which does not exist",
+                    "docs/a.md:16: a link to the heading #same-2")
+
     def expect(self, which, files, *beginnings):
         with Tree(files) as root:
             found = list(check.CHECKS[which](root))
