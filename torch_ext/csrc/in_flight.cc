@@ -1,6 +1,7 @@
 #include "torch_ext/csrc/in_flight.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace railweave::torch_ext {
 
@@ -9,7 +10,8 @@ InFlight::Place InFlight::add(c10::intrusive_ptr<RailweaveWork> work) {
   return works_.insert(works_.end(), std::move(work));
 }
 
-void InFlight::remove(Place place, const Status& outcome, TimePoint over) {
+void InFlight::remove(Place place, const Status& outcome, TimePoint over) noexcept {
+  static_assert(std::is_trivially_copyable_v<OperationRecord>);  // a record is kept without memory of its own
   Works last;  // perhaps the last reference: destroyed without the lock
   const MutexLock lock(mutex_);
   last.splice(last.end(), works_, place);

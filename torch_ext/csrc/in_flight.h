@@ -18,9 +18,12 @@ class InFlight {
   using Place = Works::iterator;
   static constexpr std::size_t kRecordsMost = 256;  // about 250 bytes each; fill half of a dump
 
+  // Takes the memory of all records, so that remove() needs none.
+  InFlight() { records_.reserve(kRecordsMost); }
   Place add(c10::intrusive_ptr<RailweaveWork> work);
-  // Removes a Work, and keeps a record of it. `over`: when the operation ended.
-  void remove(Place place, const Status& outcome, TimePoint over);
+  // Removes a Work, and keeps a record of it. `over`: when the operation ended. Called where an operation ends: no
+  // exception may leave that place.
+  void remove(Place place, const Status& outcome, TimePoint over) noexcept;
   // Returns the Works in the order in which they were added.
   std::vector<c10::intrusive_ptr<RailweaveWork>> all() const;
   struct Snapshot {
