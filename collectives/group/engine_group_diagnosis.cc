@@ -1,7 +1,10 @@
 // What a group tells of itself when it hangs or fails: its unfinished operations, and the report of its failure.
+#include <exception>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/scope_exit.h"
 #include "collectives/group/engine_group.h"
 
 namespace railweave::collectives {
@@ -32,13 +35,20 @@ void EngineGroup::when_failing(std::function<void(const Status&)> report) {
   report_ = std::move(report);
 }
 
-// The report may write a file, so it runs as a callback, without the lock.
+// The report may write a file, so it runs as a callback, without the lock. An exception of the report goes no further:
+// the thread drives other groups, too.
 void EngineGroup::report_failing() {
   if (!report_ || failing_.code() == Code::cancelled) return;
   give_up_reporting_ = now() + kReportMost;
   callbacks_.push_back([report = std::exchange(report_, nullptr), why = failing_, weak = weak_from_this()] {
-    report(why);
-    if (const auto group = weak.lock()) group->reported();
+    const ScopeExit over([&weak] {
+      if (const auto group = weak.lock()) group->reported();
+    });
+    try {
+      report(why);
+    } catch (const std::exception& error) {
+      RW_WARN(net, "the report of a failing group threw an exception: {}", error.what());
+    }
   });
 }
 

@@ -129,8 +129,8 @@ class Group {
   virtual std::vector<UnfinishedCall> unfinished() = 0;
   // Calls `report` once, when the group begins to fail by itself: a lost rank, or calls that differ. Neither abort()
   // nor the destructor cause the call. The unfinished operations end after `report` returns, or after five seconds.
-  // `report` runs on a thread that drives, and must neither throw nor wait for operations. A second call replaces
-  // `report`.
+  // `report` runs on a thread that drives, and must not wait for operations. An exception of `report` is logged. A
+  // second call replaces `report`.
   virtual void when_failing(std::function<void(const Status&)> report) = 0;
   // Asks the store in the background whether another rank has ended the group. If so, the group fails. A group with
   // unfinished operations asks by itself; without them only this call makes a group notice.

@@ -88,7 +88,7 @@ std::shared_ptr<GroupProgress> watched(const c10d::Backend::Options& options, in
   }
   auto progress = std::make_shared<GroupProgress>(std::move(identity), in_flight, group);
   add_to_dumps(progress);
-  group->when_failing([progress](const Status& why) {
+  group->when_failing([progress](const Status& why) noexcept {
     progress->fail(why.code(), why.message());
     dump_failure("failed", why.message());
   });

@@ -1,6 +1,7 @@
 #include "torch_ext/csrc/group_progress.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace railweave::torch_ext {
@@ -59,11 +60,14 @@ void GroupProgress::describe(const std::string& description) {
   description_ = description;
 }
 
-void GroupProgress::fail(Code code, const std::string& why) {
+void GroupProgress::fail(Code code, const std::string& why) noexcept {
   const MutexLock lock(mutex_);
   if (error_ != Code::ok) return;
   error_ = code;
-  error_text_ = why;
+  try {
+    error_text_ = why;
+  } catch (const std::bad_alloc&) {  // a thread that drives must go on
+  }
 }
 
 GroupState GroupProgress::state() const {

@@ -52,8 +52,8 @@ class GroupProgress {
       : identity_(std::move(identity)), in_flight_(std::move(unfinished)), group_(group) {}
 
   void describe(const std::string& description);
-  // Notes why the group ends; the first reason counts.
-  void fail(Code code, const std::string& why);
+  // Notes why the group ends; the first reason counts. Without memory the reason has no text.
+  void fail(Code code, const std::string& why) noexcept;
   // Takes the runner's lock.
   GroupState state() const;
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -92,6 +93,21 @@ TEST_P(Unfinished, a_report_of_failure_comes_before_the_end) {
   EXPECT_FALSE(ended_before);
   ASSERT_EQ(1u, group.unfinished().size());  // as it was when the group failed
   EXPECT_EQ(work.get(), group.unfinished()[0].work);
+}
+
+TEST_P(Unfinished, a_report_that_throws_does_not_delay_the_end) {
+  std::promise<TimePoint> reported;
+  ranks_.group(0).when_failing([&](const Status&) {
+    reported.set_value(now());
+    throw std::runtime_error("for a test");
+  });
+  const auto work = sum(0, 5);
+  ranks_.leave(2);
+  ranks_.leave(1);
+  EXPECT_NE("ok", outcome(work));
+  auto report = reported.get_future();
+  ASSERT_EQ(std::future_status::ready, report.wait_for(20s));
+  EXPECT_LT(now() - report.get(), Nanos(4s));  // five seconds end a report that does not return
 }
 
 TEST_P(Unfinished, an_abort_makes_no_report_here_but_elsewhere) {
