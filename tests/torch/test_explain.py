@@ -42,6 +42,11 @@ def _many_operations(rank: int, size: int, folder: str) -> str:
     return str(railweave.dump(folder)) if rank == 0 else ""
 
 
+def _sparse_sum(rank: int, size: int, folder: str) -> str:
+    dist.all_reduce(torch.sparse_coo_tensor([[rank]], [1.0], (size,), check_invariants=True))
+    return str(railweave.dump(folder))
+
+
 class DumpTest(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = tempfile.mkdtemp(prefix="railweave-test-")
@@ -71,6 +76,12 @@ class DumpTest(unittest.TestCase):
         self.assertEqual(list(range(300 - len(entries) + 1, 301)), [one["collective_seq_id"] for one in entries])
         self.assertGreaterEqual(len(entries), 200)
         self.assertEqual([[2, 3]], entries[-1]["input_sizes"])
+
+    def test_a_sum_of_sparse_tensors_is_no_message(self) -> None:
+        for path in ranks.run(_sparse_sum, 2, self.folder):
+            entries = json.loads(Path(path).read_text(encoding="utf-8"))["entries"]
+            self.assertIn("railweave:all_reduce_sparse", [one["profiling_name"] for one in entries])
+            self.assertEqual([(False, 0)], list({(one["is_p2p"], one["p2p_seq_id"]) for one in entries}))
 
 
 @unittest.skipUnless(Path(hung_jobs.program()).is_file(), "TESTS_PROGRAM names no program `railweave`; build it first")

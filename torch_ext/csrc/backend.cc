@@ -149,8 +149,9 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
   {
     const ScopedLock<RecursiveMutex> lock(order_);
     if (++operations_ == 1) progress_->describe(getGroupDesc());  // torch sets it once the backend exists
-    counted ? void(++sequence_) : void(++messages_);
     Outline& outline = submission.outline();
+    if (counted) ++sequence_;
+    if (outline.peer != OperationRecord::kNoPeer) ++messages_;
     outline.rank = rank_;
     outline.sequence = sequence_;
     outline.counted = counted;

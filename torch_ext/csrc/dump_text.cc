@@ -129,7 +129,7 @@ std::string entry_text(std::size_t group, const GroupState& of, const OperationS
   append_member(text, "collective_seq_id", record.collectives);
   append_member(text, "p2p_seq_id", record.messages);
   append_member(text, "op_id", record.id);
-  append_member(text, "is_p2p", !record.counted);
+  append_member(text, "is_p2p", record.is_message());
   if (record.peer != OperationRecord::kNoPeer) append_member(text, "peer", record.peer);
   append_member(text, "profiling_name", record.title);
   append_shapes(text, "input", record.inputs);

@@ -35,7 +35,7 @@ OperationState unfinished(const RailweaveWork& work, const std::vector<Unfinishe
   state.waiter = work.waiter();
   state.phase = Phase::scheduled;
   const auto parts = work.parts();
-  if (!state.record.counted) {
+  if (state.record.is_message()) {
     state.awaited = peers_of(state.record, identity);
     if (!parts.empty()) state.phase = Phase::started;
     return state;

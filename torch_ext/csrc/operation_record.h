@@ -39,13 +39,14 @@ struct OperationRecord {
   std::uint64_t id = 0;           // among all operations of the group at this rank, from 1
   std::uint64_t collectives = 0;  // called so far in the group, this operation included
   std::uint64_t messages = 0;     // sent and received so far in the group, this operation included
-  bool counted = true;            // a collective; false: a message
-  int peer = kNoPeer;             // of a message: rank of the group, or kAnySource
+  int peer = kNoPeer;             // of a message: rank of the group, or kAnySource; kNoPeer: not a message
   TimePoint called{};             // CLOCK_MONOTONIC
   TimePoint over{};               // TimePoint{}: not over
   Code outcome = Code::ok;        // once over
   std::int64_t timeout_ms = 0;    // 0 or less: none
   TensorShapes inputs, outputs;
+
+  bool is_message() const { return peer != kNoPeer; }
 };
 
 }  // namespace railweave::torch_ext

@@ -36,7 +36,6 @@ OperationRecord record_of(const Outline& outline) {
   record.id = outline.id;
   record.collectives = outline.sequence;
   record.messages = outline.messages;
-  record.counted = outline.counted;
   record.peer = outline.peer;
   record.called = outline.called;
   record.timeout_ms = outline.timeout.count();

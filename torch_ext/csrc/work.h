@@ -42,7 +42,7 @@ struct Outline {
   std::string whom;                                  // of a message: " from rank 3, tag 7,", in errors
   int rank = 0;
   std::uint64_t sequence = 0;           // collectives called so far, this one included
-  bool counted = true;                  // a collective; messages have no number of their own
+  bool counted = true;                  // false: no number of its own (a message, or made of counted operations)
   std::uint64_t id = 0;                 // among all operations of the backend, from 1
   std::uint64_t messages = 0;           // called so far, this one included
   int peer = OperationRecord::kNoPeer;  // of a message
