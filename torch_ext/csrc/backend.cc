@@ -121,23 +121,42 @@ std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
   return group_;
 }
 
-void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
-                              const std::shared_ptr<collectives::Group>& group, bool counted) {
-  std::vector<MarkPtr> ready;
+void RailweaveBackend::count(bool counted, bool message, std::int64_t by) {
+  operations_ += std::uint64_t(by);
+  if (counted) sequence_ += std::uint64_t(by);
+  if (message) messages_ += std::uint64_t(by);
+}
+
+RailweaveBackend::Ready RailweaveBackend::prepare(Outline& outline, bool counted) {
+  const bool message = outline.peer != OperationRecord::kNoPeer;
+  count(counted, message, 1);
   try {
-    ready = work->fetch();
+    if (operations_ == 1) progress_->describe(getGroupDesc());  // torch sets it once the backend exists
+    outline.rank = rank_;
+    outline.sequence = sequence_;
+    outline.counted = counted;
+    outline.id = operations_;
+    outline.messages = messages_;
+    outline.whose = whose_;
+    outline.profile_title = profile_title(options_->backend, outline.title);
+    auto work = c10::make_intrusive<RailweaveWork>(std::move(outline));
+    auto marks = work->fetch();
+    return {work, std::move(marks), in_flight_->add(work)};
   } catch (...) {
-    if (counted) --sequence_;  // the operation does not begin, here or at any rank
+    count(counted, message, -1);  // the operation does not begin, here or at any rank
     throw;
   }
-  const auto place = in_flight_->add(work);
-  work->begin([place, unfinished = in_flight_, error = error_](const Status& status) {
+}
+
+void RailweaveBackend::launch(Ready ready, const std::shared_ptr<collectives::Group>& group) {
+  const auto& work = ready.work;
+  work->begin([place = ready.place, unfinished = in_flight_, error = error_](const Status& status) {
     auto none = c10d::ErrorType::SUCCESS;
     if (!status.ok() && status.scope() != Scope::request) error->compare_exchange_strong(none, kind_of(status.code()));
     unfinished->remove(place, status, now());
   });
-  for (std::size_t chunk = 0; chunk < ready.size(); ++chunk)
-    staging_.add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
+  for (std::size_t chunk = 0; chunk < ready.marks.size(); ++chunk)
+    staging_.add(std::move(ready.marks[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
@@ -148,22 +167,13 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
   c10::intrusive_ptr<RailweaveWork> work;
   {
     const ScopedLock<RecursiveMutex> lock(order_);
-    if (++operations_ == 1) progress_->describe(getGroupDesc());  // torch sets it once the backend exists
     Outline& outline = submission.outline();
-    if (counted) ++sequence_;
-    if (outline.peer != OperationRecord::kNoPeer) ++messages_;
-    outline.rank = rank_;
-    outline.sequence = sequence_;
-    outline.counted = counted;
-    outline.id = operations_;
-    outline.messages = messages_;
     outline.called = called;
     outline.timeout = patience;
     outline.deadline = deadline;
-    outline.whose = whose_;
-    outline.profile_title = profile_title(options_->backend, outline.title);
-    work = c10::make_intrusive<RailweaveWork>(std::move(outline));
-    launch(work, group, counted);
+    Ready ready = prepare(outline, counted);
+    work = ready.work;
+    launch(std::move(ready), group);
   }
   if (deadline != TimePoint::max()) check_ok(deadlines_.expect(deadline), submission.caller().title);
   const MutexLock lock(coalescing_mutex_);

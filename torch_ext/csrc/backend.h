@@ -103,8 +103,15 @@ class RailweaveBackend final : public c10d::Backend {
  private:
   std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
   std::shared_ptr<collectives::Group> group() const;
-  void launch(const c10::intrusive_ptr<RailweaveWork>& work, const std::shared_ptr<collectives::Group>& group,
-              bool counted) RW_REQUIRES(order_);
+  struct Ready {
+    c10::intrusive_ptr<RailweaveWork> work;
+    std::vector<MarkPtr> marks;  // by chunk
+    InFlight::Place place;
+  };
+  void count(bool counted, bool message, std::int64_t by) RW_REQUIRES(order_);
+  // Numbers the operation. If an exception is thrown, the operation was not counted.
+  Ready prepare(Outline& outline, bool counted) RW_REQUIRES(order_);
+  void launch(Ready ready, const std::shared_ptr<collectives::Group>& group) RW_REQUIRES(order_);
   WorkPtr submit(Submission submission, std::chrono::milliseconds timeout, bool counted = true);
   WorkPtr receive(Tensors& tensors, int from, int tag, const Caller& caller, c10d::OpType type);
   Caller caller(const char* title) const { return {title, rank_, size_, whose_.get(), sequence_ + 1}; }
