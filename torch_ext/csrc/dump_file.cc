@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -22,6 +23,12 @@ Status write_all(int fd, std::string_view text, const std::string& path) {
     if (written < 0) return system_error(Scope::request, "write " + path);
     text.remove_prefix(std::size_t(written));
   }
+  return {};
+}
+
+// Some file systems (NFS) report here that the text did not arrive.
+Status close_checked(OwnedFd file, const std::string& path) {
+  if (::close(file.release()) != 0) return system_error(Scope::request, "close " + path);
   return {};
 }
 
@@ -56,7 +63,8 @@ Result<std::string> write_dump_file(const std::string& folder, const std::string
     if (!file && errno != EEXIST) break;
   }
   if (!file) return system_error(Scope::request, "make the file " + path);
-  const Status written = write_all(file.get(), text, path);
+  Status written = write_all(file.get(), text, path);
+  if (written.ok()) written = close_checked(std::move(file), path);
   if (written.ok()) return path;
   (void)::unlink(path.c_str());
   return written;
