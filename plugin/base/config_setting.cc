@@ -7,6 +7,11 @@ namespace railweave {
 
 bool is_graphic_ascii(char c) { return c > ' ' && c < 0x7F; }
 
+bool is_absolute_path(std::string_view text) {
+  constexpr std::size_t kBytesMax = 4095;  // PATH_MAX less its zero
+  return text.starts_with('/') && text.size() <= kBytesMax && text.find('\0') == text.npos;
+}
+
 bool parse_setting(const Setting& setting, std::string_view text, Config& config) {
   if (setting.kind == ValueKind::text) return setting.parse_text(text, config);
   const auto number = parse_number(setting.kind, text);

@@ -42,4 +42,7 @@ std::string expected_form(const Setting& setting);
 // Visible, without space: what a value that goes into a name or a list may consist of.
 bool is_graphic_ascii(char c);
 
+// An absolute path of at most 4095 bytes, as open() takes it.
+bool is_absolute_path(std::string_view text);
+
 }  // namespace railweave

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kInterfaceNameBytesMax = 15;   // IFNAMSIZ less its zero
 constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its zero
-constexpr std::size_t kPathBytesMax = 4095;          // PATH_MAX less its zero
 // The wires between hosts of plugin/engine/rails/wires.cc.
 constexpr std::array<std::string_view, 3> kWireNames{"tcp", "verbs", "ofi"};
 constexpr std::size_t kStatsDirBytesMax = 75;  // sun_path holds 107, a slash and the socket's name up to 32
@@ -101,10 +100,6 @@ bool parse_congestion(std::string_view text, Config& config) {
 bool parse_stats_dir(std::string_view text, Config& config) {
   config.stats_dir = text;
   return text.empty() || (text.front() == '/' && text.size() <= kStatsDirBytesMax && text.find('\0') == text.npos);
-}
-
-bool is_absolute_path(std::string_view text) {
-  return text.front() == '/' && text.size() <= kPathBytesMax && text.find('\0') == text.npos;
 }
 
 bool parse_key_file(std::string_view text, Config& config) {

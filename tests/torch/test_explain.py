@@ -28,10 +28,11 @@ def _asked(rank: int, size: int, folder: str) -> list[str]:
         railweave.dump()
     except ValueError as error:
         paths.append(str(error))
-    try:
-        railweave.dump(folder + "/none/none")
-    except OSError as error:
-        paths.append(type(error).__name__)
+    for bad in folder + "/none/none", str(paths[0]):
+        try:
+            railweave.dump(bad)
+        except OSError as error:
+            paths.append(type(error).__name__)
     return paths
 
 
@@ -40,6 +41,15 @@ def _many_operations(rank: int, size: int, folder: str) -> str:
     for _ in range(300):
         dist.all_reduce(torch.ones(2, 3))
     return str(railweave.dump(folder)) if rank == 0 else ""
+
+
+def _with_a_relative_folder(rank: int, size: int, store: str) -> str:
+    os.environ["RAILWEAVE_DUMP_DIR"] = "dumps"
+    try:
+        dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size)
+    except RuntimeError as error:
+        return str(error)
+    return ""
 
 
 def _sparse_sum(rank: int, size: int, folder: str) -> str:
@@ -53,7 +63,7 @@ class DumpTest(unittest.TestCase):
         self.addCleanup(__import__("shutil").rmtree, self.folder)
 
     def test_a_dump_that_was_asked_for(self) -> None:
-        for rank, (first, second, no_folder, no_parent) in enumerate(ranks.run(_asked, 2, self.folder)):
+        for rank, (first, second, no_folder, no_parent, a_file) in enumerate(ranks.run(_asked, 2, self.folder)):
             self.assertNotEqual(first, second)
             self.assertEqual(0o600, stat.S_IMODE(os.stat(first).st_mode))
             dump = json.loads(Path(first).read_text(encoding="utf-8"))
@@ -67,7 +77,7 @@ class DumpTest(unittest.TestCase):
             self.assertIn("default_pg", entry["pg_name"])
             self.assertIn("dump", [frame["name"] for frame in dump["threads"][0]["frames"]])
             self.assertIn("RAILWEAVE_DUMP_DIR", no_folder)
-            self.assertEqual("FileNotFoundError", no_parent)
+            self.assertEqual(["FileNotFoundError", "NotADirectoryError"], [no_parent, a_file])
 
     def test_a_dump_is_bounded_and_has_the_last_operations(self) -> None:
         path = Path(ranks.run(_many_operations, 2, self.folder)[0])
@@ -76,6 +86,10 @@ class DumpTest(unittest.TestCase):
         self.assertEqual(list(range(300 - len(entries) + 1, 301)), [one["collective_seq_id"] for one in entries])
         self.assertGreaterEqual(len(entries), 200)
         self.assertEqual([[2, 3]], entries[-1]["input_sizes"])
+
+    def test_the_folder_of_failures_is_an_absolute_path(self) -> None:
+        (answer,) = ranks.outcomes(ranks.start(_with_a_relative_folder, 1))
+        self.assertRegex(str(answer), "RAILWEAVE_DUMP_DIR.*absolute path")
 
     def test_a_sum_of_sparse_tensors_is_no_message(self) -> None:
         for path in ranks.run(_sparse_sum, 2, self.folder):

@@ -10,7 +10,7 @@ bool parse_trace(std::string_view text, Config& config) {
 
 bool parse_dump_dir(std::string_view text, Config& config) {
   config.of<PythonConfig>().dump_dir = text;
-  return true;
+  return text.empty() || is_absolute_path(text);
 }
 
 constexpr Setting kSettings[] = {
@@ -18,7 +18,7 @@ constexpr Setting kSettings[] = {
      .help =
          "The folder in which each rank writes a dump when one of its process groups fails or exceeds a timeout "
          "(`docs/guide/hung_jobs.md`); `railweave explain` reads the dumps. A missing folder is made. Empty: no dumps.",
-     .form = "a path, or nothing",
+     .form = "an absolute path of at most 4095 bytes, or nothing",
      .parse_text = parse_dump_dir,
      .text_of = [](const Config& c) { return c.of<PythonConfig>().dump_dir; }},
     {.name = "RAILWEAVE_TRACE",

@@ -39,8 +39,12 @@ bool fits_file_names(char c) {
 }  // namespace
 
 Status make_dump_folder(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return system_error(Scope::request, "make the folder " + folder);
+  const std::string what = "make the folder " + folder;
+  if (::mkdir(folder.c_str(), 0700) == 0) return {};
+  if (errno != EEXIST) return system_error(Scope::request, what);
+  struct stat found {};
+  if (::stat(folder.c_str(), &found) != 0) return system_error(Scope::request, what);
+  return S_ISDIR(found.st_mode) ? Status() : system_error(Scope::request, what, ENOTDIR);
 }
 
 std::string host_in_file_names() {

@@ -9,7 +9,7 @@
 
 namespace railweave::torch_ext {
 
-// Makes `folder` if it is missing (0700; not its parents). Errors: system, with errno.
+// Makes `folder` if it is missing (0700; not its parents). Errors: system, with errno; ENOTDIR: a file has the name.
 Status make_dump_folder(const std::string& folder);
 
 // Returns this host's name as the kernel has it, with '-' for characters that a file's name should not have.
