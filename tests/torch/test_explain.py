@@ -7,12 +7,14 @@ import stat
 import sys
 import tempfile
 import unittest
+from datetime import timedelta
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
 
 import railweave
+import hung_folder
 import hung_jobs
 import ranks
 
@@ -50,6 +52,26 @@ def _with_a_relative_folder(rank: int, size: int, store: str) -> str:
     except RuntimeError as error:
         return str(error)
     return ""
+
+
+def _times_out_while_the_folder_hangs(rank: int, size: int, store: str, folder: str) -> list[str] | None:
+    """Returns the error of the operation and that of another dump, and the log."""
+    os.environ["RAILWEAVE_DUMP_DIR"] = folder
+    with open(f"{folder}/log-{rank}", "w+", encoding="utf-8") as log:
+        os.dup2(log.fileno(), 2)
+        dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size)
+        dist.barrier()
+        if not hung_folder.hang_in_mkdir():
+            return None
+        dist.group.WORLD._get_backend(torch.device("cpu")).set_timeout(timedelta(seconds=1))
+        said = []
+        for call in lambda: dist.recv(torch.empty(1), src=1 - rank), lambda: railweave.dump(folder):
+            try:
+                call()
+            except (RuntimeError, OSError) as error:
+                said.append(f"{type(error).__name__}: {error}")
+        log.seek(0)
+        return [*said, log.read()]
 
 
 def _sparse_sum(rank: int, size: int, folder: str) -> str:
@@ -90,6 +112,17 @@ class DumpTest(unittest.TestCase):
     def test_the_folder_of_failures_is_an_absolute_path(self) -> None:
         (answer,) = ranks.outcomes(ranks.start(_with_a_relative_folder, 1))
         self.assertRegex(str(answer), "RAILWEAVE_DUMP_DIR.*absolute path")
+
+    def test_a_folder_that_hangs_delays_no_timeout_for_long(self) -> None:
+        started = ranks.start(_times_out_while_the_folder_hangs, 2, self.folder)
+        for answer in ranks.outcomes(started, patience_s=60):
+            if answer == (True, None):
+                self.skipTest("needs the system call seccomp of Linux 5.7")
+            self.assertTrue(answer and answer[0], answer)
+            failed, asked, log = answer[1]
+            self.assertRegex(failed, "Timed out after 1000 ms|gave up")
+            self.assertRegex(asked, "TimeoutError: .*the folder of an earlier dump does not answer")
+            self.assertIn(f"wrote no dump: {self.folder} does not answer", log)
 
     def test_a_sum_of_sparse_tensors_is_no_message(self) -> None:
         for path in ranks.run(_sparse_sum, 2, self.folder):

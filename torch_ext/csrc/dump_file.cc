@@ -56,7 +56,7 @@ std::string host_in_file_names() {
   return host.empty() ? "host" : host;
 }
 
-Result<std::string> write_dump_file(const std::string& folder, const std::string& stem, int& number,
+Result<std::string> write_dump_file(const std::string& folder, const std::string& stem, std::atomic<int>& number,
                                     std::string_view text) {
   RW_TRY(make_dump_folder(folder));
   std::string path;

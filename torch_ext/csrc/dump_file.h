@@ -2,6 +2,7 @@
 // Threads: any. The GIL is not needed.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ std::string host_in_file_names();
 
 // Writes `folder`/`stem`-N.json with the first N from `number` on that is free, and sets `number` to N + 1. Returns the
 // path. A file that cannot be written completely is removed. Errors: system, with errno.
-Result<std::string> write_dump_file(const std::string& folder, const std::string& stem, int& number,
+Result<std::string> write_dump_file(const std::string& folder, const std::string& stem, std::atomic<int>& number,
                                     std::string_view text);
 
 }  // namespace railweave::torch_ext

@@ -6,13 +6,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <exception>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include "base/bounded_call.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/mutex.h"
 #include "base/process_origin.h"
+#include "base/scope_exit.h"
 #include "torch_ext/csrc/dump_file.h"
 #include "torch_ext/csrc/dump_text.h"
 #include "torch_ext/csrc/group_progress.h"
@@ -23,7 +28,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kStackPatience = 1s;   // a thread that runs Python gives the GIL back every 5 ms
+constexpr Nanos kStackPatience = 1s;  // a thread that runs Python gives the GIL back every 5 ms
+// How long a dump waits for its folder, which may be on a network's file system that hangs. With kStackPatience no more
+// than the five seconds for which a failing group waits for its report.
+constexpr Nanos kFolderPatience = 4s;
 constexpr Nanos kFailuresApart = 10s;  // between two dumps of failures
 constexpr int kFailuresMost = 8;       // dumps of failures of one process
 
@@ -34,7 +42,9 @@ struct Dumps {
   std::vector<std::weak_ptr<const GroupProgress>> groups RW_GUARDED_BY(mutex);
   // Held while a dump is written: the caller of a second one must not go on before the first file is complete.
   Mutex writing;
-  int number RW_GUARDED_BY(writing) = 0;    // of the next file
+  // These two are used by the thread that writes, which may stay behind.
+  std::atomic<int> number{0};               // of the next file
+  std::atomic<bool> under_way{false};       // the file is not complete
   int failures RW_GUARDED_BY(writing) = 0;  // dumps of failures so far
   TimePoint failed_at RW_GUARDED_BY(writing){};
 };
@@ -64,6 +74,26 @@ std::vector<std::shared_ptr<const GroupProgress>> living(Dumps& all) {
   return found;
 }
 
+// Runs `task`, which uses `folder`, for kFolderPatience at most.
+Result<std::string> within_patience(const std::string& folder, std::function<Result<std::string>()> task) {
+  auto result = call_within<std::string>(kFolderPatience, "railweave-dump", std::move(task));
+  if (result.status().code() != Code::timed_out) return result;
+  return Status(Code::system, Scope::request, folder + " does not answer", ETIMEDOUT);
+}
+
+Result<std::string> write_text(Dumps& all, const std::string& folder, std::string stem, std::string text)
+    RW_REQUIRES(all.writing) {
+  if (all.under_way)
+    return Status(Code::system, Scope::request, "the folder of an earlier dump does not answer", ETIMEDOUT);
+  all.under_way = true;
+  auto path = within_patience(folder, [&all, folder, stem = std::move(stem), text = std::move(text)] {
+    const ScopeExit over([&all] { all.under_way = false; });
+    return write_dump_file(folder, stem, all.number, text);
+  });
+  if (path.status().system_errno() != ETIMEDOUT) all.under_way = false;  // also without a thread
+  return path;
+}
+
 Result<std::string> write_dump(Dumps& all, const std::string& folder, const char* reason, const std::string& why)
     RW_REQUIRES(all.writing) {
   const auto groups = living(all);
@@ -73,19 +103,25 @@ Result<std::string> write_dump(Dumps& all, const std::string& folder, const char
       .reason = reason, .why = why, .host = host_in_file_names(), .pid = int(::getpid()), .groups = {}, .stacks = {}};
   for (const auto& group : groups) dump.groups.push_back(group->state());
   dump.stacks = python_stacks(kStackPatience);
-  const std::string stem = c10::str("railweave-", dump.host, "-", dump.pid, "-", rank_of(dump.groups));
-  return write_dump_file(folder, stem, all.number, dump_text(dump));
+  std::string stem = c10::str("railweave-", dump.host, "-", dump.pid, "-", rank_of(dump.groups));
+  return write_text(all, folder, std::move(stem), dump_text(dump));
 }
 
 }  // namespace
 
 void set_dump_folder(const std::string& folder) {
   Dumps& all = dumps();
-  const MutexLock lock(all.mutex);
-  all.folder = folder;
-  all.on_failure = !folder.empty();
+  {
+    const MutexLock lock(all.mutex);
+    all.folder = folder;
+    all.on_failure = !folder.empty();
+  }
   if (folder.empty()) return;
-  if (const Status made = make_dump_folder(folder); !made.ok())
+  const Status made = within_patience(folder, [folder]() -> Result<std::string> {
+                        RW_TRY(make_dump_folder(folder));
+                        return folder;
+                      }).status();
+  if (!made.ok())
     LOG(WARNING) << "railweave: RAILWEAVE_DUMP_DIR: a group that fails writes no dump: " << made.message();
 }
 

@@ -1,8 +1,9 @@
 // Dumps of a hung or failed job (docs/guide/hung_jobs.md): each rank writes a file that says which operations it is in,
 // whom they wait for, and where its Python threads are. `railweave explain` joins the files of all ranks.
 //
-// Threads: any, also while the main thread hangs or holds the GIL. No function throws. A dump waits for the GIL for
-// kStackPatience at most, and for the runner's lock.
+// Threads: any, also while the main thread hangs or holds the GIL. No function throws. A dump waits for the runner's
+// lock, a second at most for the GIL, and four seconds at most for its folder. A thread that waits for a folder longer
+// stays behind (railweave-dump).
 // Fork: a child has dumps of its own, of groups that it made itself.
 #pragma once
 
@@ -26,7 +27,8 @@ bool dumps_failures();
 void add_to_dumps(const std::shared_ptr<const GroupProgress>& group);
 
 // Writes a dump because the program asked for it; `folder` empty: into the folder of set_dump_folder(). Returns the
-// path. Errors: invalid_argument (no folder, no group), system with errno, exhausted (no memory).
+// path. Errors: invalid_argument (no folder, no group), system with errno (ETIMEDOUT: the folder does not answer),
+// exhausted (no memory).
 Result<std::string> write_asked_dump(const std::string& folder);
 
 // Writes a dump because a group fails, and says in the log where. `reason`: "timeout" or "failed". Writes none soon

@@ -3,25 +3,15 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
-#include <memory>
-#include <thread>
+#include <exception>
 #include <utility>
 
-#include "base/mutex.h"
-#include "base/service_thread.h"
+#include "base/bounded_call.h"
 
 namespace railweave::torch_ext {
 namespace {
 
 namespace py = pybind11;
-
-// Shared with the listing thread, which may outlive the wait.
-struct Listing {
-  Mutex mutex;
-  ConditionVariable listed;
-  bool over RW_GUARDED_BY(mutex) = false;
-  PythonStacks stacks RW_GUARDED_BY(mutex);
-};
 
 // Returns text with '?' for what UTF-8 cannot have.
 std::string text_of(const py::handle& value) {
@@ -57,34 +47,22 @@ PythonStacks list_stacks() {
   return stacks;
 }
 
-// Catches only std::exception: an interpreter that ends unwinds threads that wait for the GIL.
-void list_into(Listing& listing) {
-  PythonStacks stacks;
+// An exception is destroyed while the GIL is held.
+PythonStacks list_with_gil() {
+  const py::gil_scoped_acquire held;
   try {
-    const py::gil_scoped_acquire held;
-    try {
-      stacks = list_stacks();
-    } catch (const std::exception&) {  // destroyed while the GIL is held
-    }
+    return list_stacks();
   } catch (const std::exception&) {
+    return {};
   }
-  const MutexLock lock(listing.mutex);
-  listing.stacks = std::move(stacks);
-  listing.over = true;
-  listing.listed.notify_all();
 }
 
 }  // namespace
 
 PythonStacks python_stacks(Nanos patience) {
   if (!Py_IsInitialized()) return {};
-  const auto listing = std::make_shared<Listing>();
-  std::thread thread;
-  if (!start_service_thread(thread, "railweave-frame", [listing] { list_into(*listing); }).ok()) return {};
-  thread.detach();
-  const MutexLock lock(listing->mutex);
-  listing->listed.wait_for(listing->mutex, patience, [&]() RW_REQUIRES(listing->mutex) { return listing->over; });
-  return std::exchange(listing->stacks, {});
+  auto stacks = call_within<PythonStacks>(patience, "railweave-frame", list_with_gil);
+  return stacks.ok() ? std::move(*stacks) : PythonStacks();
 }
 
 }  // namespace railweave::torch_ext
