@@ -148,6 +148,14 @@ void Runner::submitted(bool promptly) {
   if (bell_->deep.load(std::memory_order_seq_cst) || ring) bell_->ring();
 }
 
+void Runner::run_in_background(std::function<void()> task) {
+  background_.add([task = std::move(task), bell = bell_] {
+    task();
+    bell->busy.store(true, std::memory_order_seq_cst);
+    if (bell->deep.load(std::memory_order_seq_cst)) bell->ring();
+  });
+}
+
 Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
   std::vector<std::function<void()>> callbacks;
   bool moved = false, busy = false;

@@ -83,8 +83,9 @@ class Runner {
     Bell& bell_;
   };
   Waiter count_waiter();
-  // Runs `task` on the BackgroundWorker's thread. The task may block, and must own the objects that it uses.
-  void run_in_background(std::function<void()> task) { background_.add(std::move(task)); }
+  // Runs `task` on the BackgroundWorker's thread. The task may block, and must own the objects that it uses. A pass
+  // follows the task, even if no operation is unfinished: a group may have waited for the task's answer.
+  void run_in_background(std::function<void()> task);
   // True in a forked child of the runner's process. There driving does nothing, and no other function may be called.
   bool forked() const { return origin_.in_child(); }
   static Status dead_after_fork();  // the status of calls in a forked child
@@ -101,7 +102,8 @@ class Runner {
   // The state on which the runner's thread sleeps. The thread shares ownership: the runner's last holder may be a
   // callback that the thread itself runs.
   struct Bell {
-    std::atomic<bool> busy{false};  // operations are unfinished, as of the last pass or submission
+    // operations are unfinished, as of the last pass or submission, or a background task has ended since the last pass
+    std::atomic<bool> busy{false};
     std::atomic<int> waiters{0};    // living Waiters, less those in callbacks
     std::atomic<bool> deep{false};  // the thread sleeps until rung, without a timeout
     // the thread polls seldom; the last waiter to leave calls shorten_poll()

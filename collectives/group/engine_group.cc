@@ -183,7 +183,7 @@ void EngineGroup::finish(OperationWork& work, Status status, int source, std::si
 
 bool EngineGroup::busy_beside_calls() const {
   return !held_.empty() || change_awaited_ || (shm_queue_ && shm_queue_->busy()) || (messages_ && messages_->busy()) ||
-         asks_others_ || !failing_.ok();
+         !failing_.ok();
 }
 
 bool EngineGroup::busy() const { return !running_.empty() || busy_beside_calls(); }

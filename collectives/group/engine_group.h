@@ -185,7 +185,6 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   // when end() comes though report_ has not returned; TimePoint{}: no report is under way
   TimePoint give_up_reporting_ RW_GUARDED_BY(runner_->mutex()){};
   std::vector<UnfinishedCall> unfinished_when_failing_ RW_GUARDED_BY(runner_->mutex());
-  bool asks_others_ RW_GUARDED_BY(runner_->mutex()) = false;  // answer_ is of ask_others(), and not there yet
   // begin of standing still, or the last query to the store
   TimePoint quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
   TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};        // begin of standing still

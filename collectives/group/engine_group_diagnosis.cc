@@ -59,13 +59,9 @@ void EngineGroup::reported() {
 
 void EngineGroup::ask_others() {
   if (runner_->forked()) return;
-  {
-    const MutexLock held(runner_->mutex());
-    if (!failed_.ok() || !failing_.ok() || answer_.valid() || busy()) return;
-    answer_ = ask([place = place_] { return place.first_failure(); });
-    asks_others_ = true;
-  }
-  runner_->submitted(true);
+  const MutexLock held(runner_->mutex());
+  if (!failed_.ok() || !failing_.ok() || answer_.valid() || busy()) return;
+  answer_ = ask([place = place_] { return place.first_failure(); });
 }
 
 }  // namespace railweave::collectives

@@ -23,7 +23,6 @@ EngineGroup::~EngineGroup() {
   {
     const MutexLock held(runner_->mutex());  // other groups share the scheduler
     take_submissions();
-    asks_others_ = false;
     missed = failed_.ok() && busy();
     if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.report_failure(closed); });
   }
@@ -60,7 +59,6 @@ bool EngineGroup::is_answered() const {
 // another rank has lost may owe this rank nothing now, and then only the store reports the loss.
 Status EngineGroup::check_losses(bool moved) {
   if (is_answered()) {
-    asks_others_ = false;
     const std::string heard = std::exchange(answer_, {}).get();
     if (!heard.empty()) return Status(Code::remote, Scope::session, heard);
   }
@@ -143,7 +141,6 @@ void EngineGroup::end(Status why) {
   failed_ = Status(why.code(), why.scope(), fmt::format("group '{}', rank {}: {}", options_.name, options_.rank, said),
                    why.system_errno());
   failing_ = {};
-  asks_others_ = false;
   if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
   peers_.reset();
   for (Running& r : running_) {
