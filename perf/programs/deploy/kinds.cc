@@ -95,7 +95,9 @@ std::vector<Document> pytorchjob(const Request& request, const Networks& network
 
 std::vector<Document> mpijob(const Request& request, const Networks& networks) {
   Words start{"mpirun", "-np", std::to_string(request.nodes * request.processes)};
-  for (const std::string& name : variable_names(request)) start = joined(start, {"-x", name});
+  // PATH and LD_LIBRARY_PATH: of the image, whose programs may be anywhere
+  for (const std::string& name : joined({"PATH", "LD_LIBRARY_PATH"}, variable_names(request)))
+    start = joined(start, {"-x", name});
   start = joined(start, command_or(request, {"all_reduce_perf", "-b", "8", "-e", "256M", "-f", "2"}));
   const Words listen{"/usr/sbin/sshd", "-De", "-f", "/home/railweave/.sshd_config"};
   Json job = object("kubeflow.org/v2beta1", "MPIJob", request.name, request.name_space);
@@ -106,8 +108,8 @@ std::vector<Document> mpijob(const Request& request, const Networks& networks) {
       {"mpiReplicaSpecs",
        {{"Launcher", {{"replicas", 1}, {"template", launcher_template(request, "launcher", start)}}},
         {"Worker", {{"replicas", request.nodes}, {"template", pod_template(request, networks, "worker", listen)}}}}}};
-  return {{{"The launcher carries no traffic, so it has no rails. sshd on a worker does not pass the container's",
-            "variables on: mpirun's -x does."},
+  return {{{"The launcher carries no traffic, so it has no rails. sshd on a worker does not pass the variables of",
+            "the container or of its image on: mpirun's -x passes the launcher's."},
            std::move(job)}};
 }
 

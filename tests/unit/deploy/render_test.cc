@@ -107,7 +107,8 @@ TEST(Render, the_launcher_of_mpi_passes_variables_and_has_no_devices) {
   request.key_secret = "railweave-key";
   const std::string text = text_of(request);
   EXPECT_EQ(count(text, "nvidia.com/gpu"), 1u);
-  expect_parts(text, {"- \"-x\"\n                - RAILWEAVE_KEY_FILE\n", "- \"-x\"\n                - NCCL_NET\n"});
+  expect_parts(text, {"- \"-x\"\n                - RAILWEAVE_KEY_FILE\n", "- \"-x\"\n                - NCCL_NET\n",
+                      "- \"-x\"\n                - PATH\n", "- \"-x\"\n                - LD_LIBRARY_PATH\n"});
 }
 
 TEST(Render, a_key_is_readable_for_a_pod_that_is_not_root) {
