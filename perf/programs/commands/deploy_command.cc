@@ -46,7 +46,9 @@ void add_network_options(CLI::App& command, Options& options) {
   command
       .add_option("--resources", request.resources, "sriov: resources of the device plugin (openshift.io/rail0,...)")
       ->delimiter(',');
-  command.add_option("--subnets", request.subnets, "multus, sriov: of each rail (192.168.10.0/24,192.168.11.0/24,...)")
+  command
+      .add_option("--subnets", request.subnets,
+                  "multus, sriov: subnet of each rail (192.168.10.0/24,192.168.11.0/24,...)")
       ->delimiter(',');
 }
 
@@ -58,9 +60,9 @@ void add_job_options(CLI::App& command, Options& options) {
   command.add_option("--kubernetes", options.kubernetes, "the cluster's version (1.34)")
       ->check(CLI::IsMember(kubernetes_versions()))
       ->type_name("VERSION");
-  command.add_option("--name", request.name, "of the job (railweave)");
-  command.add_option("--namespace", request.name_space, "of the job (kubectl's)");
-  command.add_option("--image", request.image, "of the containers (railweave:latest, see deploy/Dockerfile)");
+  command.add_option("--name", request.name, "name of the job (railweave)");
+  command.add_option("--namespace", request.name_space, "namespace of the job (kubectl's)");
+  command.add_option("--image", request.image, "image of the containers (railweave:latest, see deploy/Dockerfile)");
   command.add_option("--nodes", request.nodes, "pods that carry traffic (2)");
   command.add_option("--processes", request.processes, "ranks in each pod (1)");
   command.add_option("--gpus", request.gpus, "GPUs of each pod (0)");
