@@ -59,7 +59,7 @@ std::string classes_text(const Job& job, const Verdict& verdict) {
 std::string absence_text(const Job& job, const Verdict& verdict, const Dump& dump) {
   const Operation* const late = hangs_in(dump);
   const Dump* const other = verdict.examples.empty() ? nullptr : &job.dumps()[verdict.examples.front().dump];
-  if (late != nullptr && other != nullptr && came_late(*other, *late))
+  if (late != nullptr && other != nullptr && came_late(*other, dump, *late))
     return fmt::format("came {} after rank {} had given up", info::time_text(double(late->created_ns - other->time_ns)),
                        other->rank());
   if (const std::string place = place_text(dump.main); !place.empty())

@@ -29,12 +29,15 @@ Job::Job(std::vector<Dump> dumps) {
 }
 
 void Job::choose(std::vector<Dump> dumps) {
-  std::int64_t began = std::numeric_limits<std::int64_t>::min();
-  for (const Dump& dump : dumps) began = std::max(began, began_ns(dump));
+  std::map<std::string, std::int64_t> began;  // by host, because each host has a clock of its own
+  for (const Dump& dump : dumps) {
+    const auto [newest, fresh] = began.try_emplace(dump.host, began_ns(dump));
+    if (!fresh) newest->second = std::max(newest->second, began_ns(dump));
+  }
   std::map<std::uint64_t, Dump> chosen;
   for (Dump& dump : dumps) {
-    if (dump.time_ns < began) {
-      left_out_.push_back({dump.file, "made before the newest process of the job began: of an earlier run"});
+    if (dump.time_ns < began[dump.host]) {
+      left_out_.push_back({dump.file, "made before the newest process of its host began: of an earlier run"});
       continue;
     }
     const auto [place, fresh] = chosen.try_emplace(dump.rank());

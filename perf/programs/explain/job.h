@@ -29,8 +29,9 @@ class Job {
     RankList ranks;
     std::map<std::uint64_t, Member> members;  // by global rank; ranks without a dump are missing
   };
-  // Leaves out dumps of an earlier run (made before the newest process had a group), and all but one of each rank: the
-  // first that was made because a group failed, else the last.
+  // Leaves out dumps of an earlier run: those made before the newest process of the same host had a group. Clocks of
+  // two hosts are never compared. Of the dumps of a rank, the first that was made because a group failed counts, else
+  // the last.
   explicit Job(std::vector<Dump> dumps);
 
   const std::vector<Dump>& dumps() const { return dumps_; }  // by rank

@@ -67,7 +67,7 @@ class Search {
       const std::size_t number = member->second.group;
       for (const Operation& one : theirs.operations) {
         if (one.over || one.is_message || one.group != number || one.number != operation.number) continue;
-        if (came_late(job_.dumps()[from.dump], one)) return waits_.elsewhere.insert(rank), std::nullopt;
+        if (came_late(job_.dumps()[from.dump], theirs, one)) return waits_.elsewhere.insert(rank), std::nullopt;
         return Waiting{rank, *dump, first_that_waits(theirs, one)};
       }
       if (theirs.groups[number].called >= operation.number) return waits_.finished.insert(rank), std::nullopt;
@@ -86,8 +86,8 @@ class Search {
 
 }  // namespace
 
-bool came_late(const Dump& dump, const Operation& operation) {
-  return dump.reason == "timeout" && operation.created_ns > dump.time_ns;
+bool came_late(const Dump& dump, const Dump& theirs, const Operation& operation) {
+  return dump.host == theirs.host && dump.reason == "timeout" && operation.created_ns > dump.time_ns;
 }
 
 const Operation* hangs_in(const Dump& dump) {

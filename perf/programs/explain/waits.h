@@ -20,7 +20,8 @@ struct Waiting {
 struct Waits {
   // Ranks at which waiting ends.
   std::set<std::uint64_t> without_dump;  // nothing is known of the rank
-  // The rank has not called the operation, and hangs in no other; or called it when others had given up.
+  // The rank has not called the operation, and hangs in no other. Or the rank called the operation when others had
+  // given up.
   std::set<std::uint64_t> elsewhere;
   std::set<std::uint64_t> finished;           // the rank has finished the operation in which others wait for it
   std::vector<std::vector<Waiting>> circles;  // each rank waits for the next one, the last for the first
@@ -30,8 +31,9 @@ struct Waits {
 // which a Python thread waits, else the oldest that waits for a rank.
 const Operation* hangs_in(const Dump& dump);
 
-// Returns true if `operation`, of another rank, was called after the rank of `dump` had given up waiting.
-bool came_late(const Dump& dump, const Operation& operation);
+// Returns true if `operation`, of the rank of `theirs`, was called after the rank of `dump` had given up waiting. Clocks
+// of two hosts are never compared: false.
+bool came_late(const Dump& dump, const Dump& theirs, const Operation& operation);
 
 Waits follow_waits(const Job& job);
 

@@ -123,6 +123,14 @@ TEST(Verdict, blames_no_rank_while_all_are_in_the_same_operation) {
   expect(Cause::stalled, {}, {made_dump(0, 2, 3, {made_call(0, 3, {1})}), made_dump(1, 2, 3, {made_call(0, 3, {0})})});
 }
 
+TEST(Verdict, takes_no_rank_for_late_by_the_clock_of_another_host) {
+  std::vector<Dump> dumps = {made_dump(0, 2, 3, {made_call(0, 3, {1})}), made_dump(1, 2, 3, {made_call(0, 3, {0})})};
+  dumps[1].operations[0].created_ns = 1'000'000;
+  expect(Cause::absent, {1}, dumps);
+  dumps[1].host = "other";
+  expect(Cause::stalled, {}, dumps);
+}
+
 TEST(Verdict, blames_no_rank_without_waiting) { expect(Cause::unknown, {}, {made_dump(0, 1, 3, {})}); }
 
 TEST(Job, leaves_out_dumps_of_an_earlier_run) {
@@ -133,6 +141,24 @@ TEST(Job, leaves_out_dumps_of_an_earlier_run) {
   ASSERT_EQ(2u, job.dumps().size());
   EXPECT_EQ(100, job.dumps()[0].pid);
   EXPECT_EQ(1u, job.left_out().size());
+}
+
+// The clock of the second host is far behind, or far ahead. Both hosts have a dump of an earlier run.
+TEST(Job, compares_times_of_one_host_only) {
+  for (const std::int64_t skew : {-1'000'000, 1'000'000}) {
+    std::vector<Dump> dumps = {made_dump(0, 2, 3, {made_call(0, 3, {1})}), made_dump(1, 2, 2, {}),
+                               made_dump(0, 2, 3, {}), made_dump(1, 2, 3, {})};
+    for (const std::size_t earlier : {2, 3}) dumps[earlier].time_ns = 500;
+    for (const std::size_t other_host : {1, 3}) {
+      dumps[other_host].host = "other";
+      dumps[other_host].time_ns += skew;
+      dumps[other_host].groups[0].created_ns += skew;
+    }
+    const Job job(dumps);
+    ASSERT_EQ(2u, job.left_out().size()) << skew;
+    for (const LeftOut& one : job.left_out()) EXPECT_NE(std::string::npos, one.why.find("earlier run")) << one.why;
+    expect(Cause::absent, {1}, dumps);
+  }
 }
 
 TEST(Job, prefers_the_first_dump_of_a_failure) {
