@@ -1,7 +1,9 @@
 #include "info/process_finder.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 #include "engine/stats/stats_client.h"
@@ -16,6 +18,9 @@ std::string command_of(pid_t pid) {
   return command;
 }
 
+// Returns `pid` if a process of this host has that pid; else 0.
+pid_t if_alive(pid_t pid) { return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM) ? pid : 0; }
+
 std::string name_of(const RunningEngine& engine) {
   std::string text = engine.pid > 0 ? fmt::format("pid {}", engine.pid) : "pid in another namespace";
   if (!engine.command.empty()) text += fmt::format(" ({})", engine.command);
@@ -28,9 +33,11 @@ std::string name_of(const RunningEngine& engine) {
 std::vector<RunningEngine> running_engines(const std::string& dir) {
   std::vector<RunningEngine> engines;
   for (const std::string& path : engine::stats_sockets(dir)) {
+    const int pid_in_name = engine::pid_in_name(path);
     const Result<pid_t> owner = engine::stats_owner(path);
-    if (!owner.ok()) continue;
-    engines.push_back({path, owner.value(), engine::pid_in_name(path), command_of(owner.value())});
+    if (!owner.ok() && owner.status().code() != Code::timed_out) continue;
+    const pid_t pid = owner.ok() ? owner.value() : if_alive(pid_in_name);
+    engines.push_back({path, pid, pid_in_name, command_of(pid)});
   }
   std::stable_sort(engines.begin(), engines.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });
   return engines;

@@ -21,11 +21,16 @@ namespace {
 
 constexpr off_t kAnswerBytesMax = 256 * static_cast<off_t>(MiB);
 
+Status no_answer(const std::string& path) {
+  return Status(Code::timed_out, Scope::request, fmt::format("{}: no answer; is the process stopped?", path));
+}
+
 Result<OwnedFd> dial(const std::string& path) {
   RW_ASSIGN_OR_RETURN(const sockaddr_un address, socket_address(path));
   OwnedFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return system_error(Scope::request, "socket(AF_UNIX)");
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    if (errno == EAGAIN) return no_answer(path);  // clients before this one fill the queue, even those that have left
     return system_error(Scope::request, fmt::format("connect({})", path));
   }
   return fd;
@@ -38,9 +43,7 @@ Status wait_readable(int fd, const std::string& path, TimePoint deadline) {
     const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<decltype(left)>(left, 0)));
     if (ready > 0) return Status();
     if (ready < 0 && errno != EINTR) return system_error(Scope::request, "poll");
-    if (now() >= deadline) {
-      return Status(Code::timed_out, Scope::request, fmt::format("{}: no answer; is the process stopped?", path));
-    }
+    if (now() >= deadline) return no_answer(path);
   }
 }
 

@@ -88,5 +88,20 @@ TEST_F(SamplerTest, says_why_an_engine_did_not_answer) {
   answers_ = true;
 }
 
+// A stopped process takes no client: clients that have left fill its queue.
+TEST_F(SamplerTest, keeps_an_engine_that_takes_no_client) {
+  answers_ = false;
+  Sampler sampler(dir_, ::getpid());
+  for (int frame = 0; frame < 12; ++frame) {
+    const auto views = sampler.sample();
+    ASSERT_EQ(1u, views.size()) << "frame " << frame;
+    EXPECT_NE(std::string::npos, views[0].no_answer.find("is the process stopped?")) << views[0].no_answer;
+    EXPECT_EQ("unit_top", views[0].engine.command);
+  }
+  const auto found = info::engines_of(dir_, ::getpid());
+  EXPECT_TRUE(found.ok()) << found.status().message();
+  answers_ = true;
+}
+
 }  // namespace
 }  // namespace railweave::top
