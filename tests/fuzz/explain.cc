@@ -22,9 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (dumps.empty()) return 0;
-  const Job job(std::move(dumps));
-  const Verdict verdict = judge(job);
-  check(explanation_text(job, verdict).find('\x1b') == std::string::npos, "no control sequence");
-  check(!explanation_json(job, verdict).empty(), "there is an explanation");
+  const auto job = Job::of(std::move(dumps));
+  if (!job.ok()) return 0;
+  const Verdict verdict = judge(job.value());
+  check(explanation_text(job.value(), verdict).find('\x1b') == std::string::npos, "no control sequence");
+  check(!explanation_json(job.value(), verdict).empty(), "there is an explanation");
   return 0;
 }

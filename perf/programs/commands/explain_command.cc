@@ -88,7 +88,7 @@ Status run(const Options& options) {
     perf::say(stderr, "railweave explain: skipped {}\n", info::printable(one.why));
   if (read.dumps.empty())
     return Status(Code::invalid_argument, Scope::request, "none of the files is a dump that can be read");
-  const explain::Job job(std::exchange(read.dumps, {}));
+  RW_ASSIGN_OR_RETURN(const explain::Job job, explain::Job::of(std::exchange(read.dumps, {})));
   const explain::Verdict verdict = explain::judge(job);
   print(job, verdict, read, options.json);
   if (!read.unreadable.empty())

@@ -208,12 +208,15 @@ Result<Dump> parse_dump(std::string_view text, const std::string& where) {
   for (const json& thread : list_of(document, "threads"))
     if (dump.main.empty() && flag_of(thread, "main")) dump.main = frames_of(thread);
   std::map<std::int64_t, std::size_t> index_of;  // by pg_id
+  std::size_t places = 0;
   const json *const config = member(document, "pg_config"), *const status = member(document, "pg_status");
   if (config == nullptr || !config->is_object() || config->empty())
     return refused(where + ": found no process group in the member \"pg_config\"");
   for (const auto& [id, group] : config->items()) {
     const json* const its_status = status ? member(*status, id.c_str()) : nullptr;
     RW_ASSIGN_OR_RETURN(GroupRecord record, group_of(group, its_status ? *its_status : json(), where));
+    if ((places += record.ranks.size()) > kPlacesMost)
+      return refused(fmt::format("{}: found more than {} ranks in all groups together", where, kPlacesMost));
     std::int64_t number = -1;
     (void)std::from_chars(id.data(), id.data() + id.size(), number);
     index_of.emplace(number, dump.groups.size());

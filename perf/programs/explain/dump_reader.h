@@ -14,7 +14,9 @@ namespace railweave::explain {
 
 inline constexpr std::size_t kFileBytesMost = 256 * KiB;
 inline constexpr int kDepthMost = 16;             // brackets
-inline constexpr std::size_t kRanksMost = 65536;  // of a group, and files of a job
+inline constexpr std::size_t kRanksMost = 65536;  // of a group; of a job; and files of a job
+inline constexpr std::size_t kPlacesMost =
+    64 * kRanksMost;  // ranks of a dump's groups together: its groups may share all
 
 // Errors: system (cannot be read); invalid_argument (no regular file, too large, or as parse_dump()).
 Result<Dump> read_dump(const std::string& path);

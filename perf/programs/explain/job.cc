@@ -1,8 +1,13 @@
 #include "explain/job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
+
+#include "base/error.h"
+#include "explain/dump_reader.h"
 
 namespace railweave::explain {
 namespace {
@@ -23,9 +28,11 @@ bool says_more(const Dump& a, const Dump& b) {
 
 }  // namespace
 
-Job::Job(std::vector<Dump> dumps) {
-  choose(std::move(dumps));
-  join();
+Result<Job> Job::of(std::vector<Dump> dumps) {
+  Job job;
+  job.choose(std::move(dumps));
+  RW_TRY(job.join());
+  return job;
 }
 
 void Job::choose(std::vector<Dump> dumps) {
@@ -51,7 +58,7 @@ void Job::choose(std::vector<Dump> dumps) {
   }
 }
 
-void Job::join() {
+Status Job::join() {
   std::map<std::pair<std::string, RankList>, std::size_t> known;
   for (std::size_t d = 0; d < dumps_.size(); ++d) {
     const std::vector<GroupRecord>& records = dumps_[d].groups;
@@ -65,10 +72,17 @@ void Job::join() {
   }
   std::set<std::uint64_t> missing;
   for (const Group& group : groups_) {
-    for (std::size_t i = 0; i < group.ranks.size(); ++i)
+    for (std::size_t i = 0; i < group.ranks.size(); ++i) {
       if (!dump_numbers_.contains(group.ranks[i])) missing.insert(group.ranks[i]);
+      if (dumps_.size() + missing.size() > kRanksMost)
+        return Status(Code::invalid_argument, Scope::request,
+                      fmt::format("found groups of more than {} ranks together, expected the dumps of one job; pass "
+                                  "fewer files to find the wrong one",
+                                  kRanksMost));
+    }
   }
   missing_.assign(missing.begin(), missing.end());
+  return {};
 }
 
 std::optional<std::size_t> Job::dump_of(std::uint64_t rank) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "explain/dump.h"
+#include "railweave/status.h"
 
 namespace railweave::explain {
 
@@ -29,10 +30,11 @@ class Job {
     RankList ranks;
     std::map<std::uint64_t, Member> members;  // by global rank; ranks without a dump are missing
   };
-  // Leaves out dumps of an earlier run: those made before the newest process of the same host had a group. Clocks of
-  // two hosts are never compared. Of the dumps of a rank, the first that was made because a group failed counts, else
-  // the last.
-  explicit Job(std::vector<Dump> dumps);
+  // Joins `dumps`. A dump of an earlier run is left out: it is older than the first group of the newest process of its
+  // host. Clocks of two hosts are never compared. Of a rank, the first dump that a failed group caused counts, else the
+  // last dump.
+  // Errors: invalid_argument (the groups have more than kRanksMost ranks together).
+  static Result<Job> of(std::vector<Dump> dumps);
 
   const std::vector<Dump>& dumps() const { return dumps_; }  // by rank
   const std::vector<LeftOut>& left_out() const { return left_out_; }
@@ -49,8 +51,9 @@ class Job {
   std::size_t ranks() const { return dumps_.size() + missing_.size(); }
 
  private:
+  Job() = default;
   void choose(std::vector<Dump> dumps);
-  void join();
+  Status join();
 
   std::vector<Dump> dumps_;
   std::vector<LeftOut> left_out_;

@@ -27,12 +27,12 @@ struct Waits {
   std::vector<std::vector<Waiting>> circles;  // each rank waits for the next one, the last for the first
 };
 
-// Returns the unfinished operation at which the rank of a dump hangs; null: none is unfinished. That is the oldest for
-// which a Python thread waits, else the oldest that waits for a rank.
+// Returns the operation at which the rank of a dump hangs: the oldest unfinished one for which a Python thread waits,
+// else the oldest that waits for a rank, else the oldest. Null: none is unfinished.
 const Operation* hangs_in(const Dump& dump);
 
-// Returns true if `operation`, of the rank of `theirs`, was called after the rank of `dump` had given up waiting. Clocks
-// of two hosts are never compared: false.
+// Returns true if `operation`, of the rank of `theirs`, was called after the rank of `dump` had given up waiting.
+// Returns false for ranks of two hosts, whose clocks may differ.
 bool came_late(const Dump& dump, const Dump& theirs, const Operation& operation);
 
 Waits follow_waits(const Job& job);

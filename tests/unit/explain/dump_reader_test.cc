@@ -87,6 +87,18 @@ TEST(DumpReader, refuses_deep_and_large_texts) {
   expect_error("expected at most 262144", std::string(kFileBytesMost + 1, ' '));
 }
 
+TEST(DumpReader, bounds_the_ranks_of_all_groups_together) {
+  const auto with_groups = [](int groups) {
+    std::string config;
+    for (int id = 0; id < groups; ++id)
+      config += (id ? "," : "") + std::string("\"") + std::to_string(id) +
+                R"(": {"rank": 0, "ranks": {"from": 0, "to": 65535}})";
+    return R"({"program": "railweave", "version": "1.0", "pg_config": {)" + config + "}}";
+  };
+  EXPECT_EQ("no error", error_of(with_groups(64)));
+  expect_error("more than 4194304 ranks in all groups together", with_groups(65));
+}
+
 TEST(DumpReader, reads_regular_files_only) {
   const std::string folder = testing::TempDir() + "railweave-dumps";
   std::filesystem::create_directory(folder);

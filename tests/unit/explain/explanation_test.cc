@@ -15,7 +15,7 @@ std::vector<Dump> without_rank_2() {
 }
 
 std::string text_of(std::vector<Dump> dumps) {
-  const Job job(std::move(dumps));
+  const Job job = made_job(std::move(dumps));
   return explanation_text(job, judge(job));
 }
 
@@ -72,7 +72,7 @@ TEST(Explanation, passes_no_control_sequence_to_the_terminal) {
 }
 
 TEST(Explanation, is_the_same_as_json) {
-  const Job job(without_rank_2());
+  const Job job = made_job(without_rank_2());
   const auto json = explanation_json(job, judge(job));
   EXPECT_EQ("silent", json["cause"]);
   EXPECT_EQ(std::vector<int>{2}, json["culprits"].get<std::vector<int>>());

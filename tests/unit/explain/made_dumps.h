@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "explain/dump.h"
+#include "explain/job.h"
 
 namespace railweave::explain {
 
@@ -51,5 +51,8 @@ inline Dump made_dump(std::size_t rank, std::size_t ranks, std::uint64_t called,
   dump.stacks_known = true;
   return dump;
 }
+
+// REQUIRES: dumps of fewer ranks than a job may have.
+inline Job made_job(std::vector<Dump> dumps) { return std::move(Job::of(std::move(dumps)).value()); }
 
 }  // namespace railweave::explain

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "explain/dump_reader.h"
 #include "made_dumps.h"
 
 namespace railweave::explain {
@@ -10,7 +11,7 @@ namespace {
 using Ranks = std::vector<std::uint64_t>;
 
 void expect(Cause cause, const Ranks& culprits, std::vector<Dump> dumps) {
-  const Job job(std::move(dumps));
+  const Job job = made_job(std::move(dumps));
   const Verdict verdict = judge(job);
   EXPECT_EQ(name(cause), name(verdict.cause));
   EXPECT_EQ(culprits, verdict.culprits);
@@ -98,7 +99,7 @@ std::vector<Dump> crossed(std::size_t ranks, std::size_t odd) {
 }
 
 TEST(Verdict, names_the_rank_with_the_other_order_of_two_groups) {
-  const Job job(crossed(4, 2));
+  const Job job = made_job(crossed(4, 2));
   const Verdict verdict = judge(job);
   EXPECT_EQ(Cause::deadlock, verdict.cause);
   EXPECT_EQ(Ranks{2}, verdict.culprits);
@@ -137,7 +138,7 @@ TEST(Job, leaves_out_dumps_of_an_earlier_run) {
   std::vector<Dump> dumps = {made_dump(0, 2, 3, {}), made_dump(0, 2, 3, {}), made_dump(1, 2, 3, {})};
   dumps[0].pid = 7;
   dumps[0].time_ns = 500;  // before the others had a group
-  const Job job(dumps);
+  const Job job = made_job(dumps);
   ASSERT_EQ(2u, job.dumps().size());
   EXPECT_EQ(100, job.dumps()[0].pid);
   EXPECT_EQ(1u, job.left_out().size());
@@ -154,11 +155,19 @@ TEST(Job, compares_times_of_one_host_only) {
       dumps[other_host].time_ns += skew;
       dumps[other_host].groups[0].created_ns += skew;
     }
-    const Job job(dumps);
+    const Job job = made_job(dumps);
     ASSERT_EQ(2u, job.left_out().size()) << skew;
     for (const LeftOut& one : job.left_out()) EXPECT_NE(std::string::npos, one.why.find("earlier run")) << one.why;
     expect(Cause::absent, {1}, dumps);
   }
+}
+
+TEST(Job, refuses_more_ranks_than_a_job_has) {
+  std::vector<Dump> dumps = {made_dump(0, kRanksMost, 3, {}), made_dump(1, kRanksMost, 3, {})};
+  EXPECT_TRUE(Job::of(dumps).ok());
+  dumps[1].groups.push_back(made_group("dp", 0, 2, 1));
+  dumps[1].groups[1].ranks = RankList(1'000'000, 1, 2);
+  EXPECT_NE(std::string::npos, Job::of(dumps).status().message().find("more than 65536 ranks together"));
 }
 
 TEST(Job, prefers_the_first_dump_of_a_failure) {
@@ -168,7 +177,7 @@ TEST(Job, prefers_the_first_dump_of_a_failure) {
     dumps.back().reason = reason;
     dumps.back().time_ns = 5000 + std::int64_t(dumps.size());
   }
-  const Job job(dumps);
+  const Job job = made_job(dumps);
   ASSERT_EQ(1u, job.dumps().size());
   EXPECT_EQ("failed", job.dumps()[0].reason);
   EXPECT_EQ(3u, job.left_out().size());
