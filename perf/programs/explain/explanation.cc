@@ -13,7 +13,6 @@
 namespace railweave::explain {
 namespace {
 
-using info::printable;
 using Json = nlohmann::ordered_json;
 
 const Job::Group& group_of(const Job& job, const Waiting& one) {
@@ -147,24 +146,13 @@ std::string table_text(const Job& job, const Verdict& verdict) {
     const Operation* const operation = hangs_in(dump);
     const Job::Group* const group = operation ? &job.groups()[job.group_of(*number, *operation)] : nullptr;
     const std::string place = place_of(dump, operation);
-    table.add({std::to_string(ranks[i]), printable(dump.host), std::to_string(dump.pid),
-               group ? printable(operation_text(*group, *operation)) : "-", group ? printable(group->name) : "-",
+    table.add({std::to_string(ranks[i]), dump.host, std::to_string(dump.pid),
+               group ? operation_text(*group, *operation) : "-", group ? group->name : "-",
                group && !operation->awaited.empty() ? ranks_text(awaited_ranks(*group, *operation)) : "-",
-               place.empty() ? "-" : printable(place)});
+               place.empty() ? "-" : place});
   }
   const std::size_t more = ranks.size() - std::min(ranks.size(), kRanksShown);
   return table.text() + (more > 0 ? fmt::format("  and {} ranks more\n", more) : "");
-}
-
-// Keeps the line ends of `text`.
-std::string printable_lines(const std::string& text) {
-  std::string lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines += printable(text.substr(begin, end - begin)) + '\n';
-    begin = end + 1;
-  }
-  return lines;
 }
 
 Json rank_json(const Job& job, std::size_t number) {
@@ -185,7 +173,7 @@ Json rank_json(const Job& job, std::size_t number) {
 
 std::string explanation_text(const Job& job, const Verdict& verdict) {
   const std::string head = fmt::format("{} of {} ranks wrote a dump.\n", job.dumps().size(), job.ranks());
-  return printable_lines(with_capital(sentences(job, verdict))) + "\n" + head + table_text(job, verdict);
+  return info::printable_lines(with_capital(sentences(job, verdict))) + "\n" + head + table_text(job, verdict);
 }
 
 Json explanation_json(const Job& job, const Verdict& verdict) {

@@ -89,7 +89,7 @@ std::string configuration_text(const Config& config) {
   const std::vector<std::string> overrides = config.overrides();
   if (overrides.empty()) return "  every setting has its default\n";
   std::string text;
-  for (const std::string& line : overrides) text += "  " + line + "\n";
+  for (const std::string& line : overrides) text += "  " + printable(line) + "\n";
   return text;
 }
 

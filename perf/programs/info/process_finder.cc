@@ -8,6 +8,7 @@
 
 #include "engine/stats/stats_client.h"
 #include "engine/stats/stats_socket.h"
+#include "info/text_table.h"
 
 namespace railweave::info {
 namespace {
@@ -23,7 +24,7 @@ pid_t if_alive(pid_t pid) { return pid > 0 && (::kill(pid, 0) == 0 || errno == E
 
 std::string name_of(const RunningEngine& engine) {
   std::string text = engine.pid > 0 ? fmt::format("pid {}", engine.pid) : "pid in another namespace";
-  if (!engine.command.empty()) text += fmt::format(" ({})", engine.command);
+  if (!engine.command.empty()) text += fmt::format(" ({})", printable(engine.command));
   if (engine.pid != engine.pid_in_name) text += fmt::format(", which calls itself {}", engine.pid_in_name);
   return text;
 }

@@ -16,8 +16,8 @@ struct RunningEngine {
   std::string command;  // from /proc/<pid>/comm; empty if that cannot be read
 };
 
-// Returns the engines of `dir` that listen and admit this user, by pid. The kernel tells the pid of an engine that takes
-// clients. A process that was stopped for long takes none; its pid is then that of the socket's name.
+// Returns the engines of `dir` that listen and admit this user, by pid. The kernel tells the pid of an engine that
+// takes clients. A process that was stopped for long takes none; its pid is then that of the socket's name.
 std::vector<RunningEngine> running_engines(const std::string& dir);
 
 // Returns the engines of process `pid`, one or more. Pid namespaces repeat pids, so the kernel's peer credentials

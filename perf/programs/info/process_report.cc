@@ -58,8 +58,9 @@ std::string lanes_text(const SessionStats& session) {
 
 std::string session_heading(const SessionStats& session) {
   const std::uint64_t pending = session.sends_pending + session.recvs_pending;
-  std::string text = fmt::format("Session with {}: {}, {}; ", session.peer, plural(session.send_streams, "send stream"),
-                                 plural(session.recv_streams, "receive stream"));
+  std::string text =
+      fmt::format("Session with {}: {}, {}; ", printable(session.peer), plural(session.send_streams, "send stream"),
+                  plural(session.recv_streams, "receive stream"));
   if (pending == 0) return text + "no request pending\n";
   text +=
       fmt::format("{} and {} pending", plural(session.sends_pending, "send"), plural(session.recvs_pending, "receive"));
@@ -87,8 +88,8 @@ std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats) {
 }
 
 std::string process_text(const RunningEngine& engine, const EngineStats& stats) {
-  std::string text = fmt::format("Process {} ({}), instance {}, {}\n", engine.pid, engine.command, stats.instance,
-                                 plural(stats.sessions.size(), "session"));
+  std::string text = fmt::format("Process {} ({}), instance {}, {}\n", engine.pid, printable(engine.command),
+                                 printable(stats.instance), plural(stats.sessions.size(), "session"));
   if (stats.sessions.empty() && stats.rails.empty()) return text;
   text += rails_text(stats);
   for (const SessionStats& session : stats.sessions) text += "\n" + session_heading(session) + lanes_text(session);
@@ -103,7 +104,7 @@ nlohmann::ordered_json process_json(const RunningEngine& engine, const EngineSta
 }
 
 std::string json_text(const nlohmann::ordered_json& document, int indent) {
-  return document.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return document.dump(indent, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 Nanos oldest_request_age(const EngineStats& stats) {

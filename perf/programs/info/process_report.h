@@ -22,7 +22,8 @@ std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats);
 std::string process_text(const RunningEngine& engine, const EngineStats& stats);
 nlohmann::ordered_json process_json(const RunningEngine& engine, const EngineStats& stats);
 
-// Replaces bytes that are no UTF-8; names of interfaces and processes may hold any bytes.
+// Returns visible ASCII: other characters are escaped. Names of interfaces and processes may hold any bytes: those that
+// are no UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& document, int indent = -1);
 
 // Returns the age of the oldest request of all sessions; 0 if nothing is pending.

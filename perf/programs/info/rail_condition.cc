@@ -85,7 +85,7 @@ std::string conditions_text(const std::vector<Rail>& rails, const std::vector<Ra
 std::string verdicts_text(const std::vector<Rail>& rails, const std::vector<RailCondition>& conditions) {
   std::string text;
   for (std::size_t i = 0; i < rails.size(); ++i)
-    text += fmt::format("  {}: {}\n", rails[i].name, conditions[i].verdict);
+    text += fmt::format("  {}: {}\n", printable(rails[i].name), printable(conditions[i].verdict));
   return text;
 }
 

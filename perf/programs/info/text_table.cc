@@ -6,11 +6,7 @@
 namespace railweave::info {
 namespace {
 
-// Returns columns on the screen: continuation bytes of UTF-8 take none.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
+bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
 // Three significant digits, never an exponent.
 std::string rounded(double value) { return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
@@ -32,17 +28,20 @@ TextTable::TextTable(const std::vector<std::string>& headings) {
   }
 }
 
-void TextTable::add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(std::move(cell));
+  rows_.push_back(std::move(cells));
+}
 
 std::string TextTable::text() const {
   std::vector<std::size_t> widths(right_.size(), 0);
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - width_of(row[i]), ' ');
+      const std::string blanks(widths[i] - row[i].size(), ' ');
       const bool last = i + 1 == row.size();
       text += "  " + (right_[i] ? blanks + row[i] : row[i] + (last ? "" : blanks));
     }
@@ -53,8 +52,14 @@ std::string TextTable::text() const {
 
 std::string printable(std::string name) {
   std::ranges::replace_if(
-      name, [](char c) { return c < ' ' || c == '\x7f'; }, '?');  // bytes above 127 count as below ' '
+      name, [](char c) { return !is_printable(c); }, '?');
   return name;
+}
+
+std::string printable_lines(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return !is_printable(c) && c != '\n'; }, '?');
+  return text;
 }
 
 std::string size_text(double bytes) { return scaled(bytes, {"B", "KB", "MB", "GB", "TB", "PB"}); }

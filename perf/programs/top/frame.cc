@@ -30,7 +30,7 @@ std::string rails_table(const EngineView& view) {
   const auto speed = [&](Rate rate) { return view.since.count() > 0 ? info::speed_text(rate.megabits()) : "-"; };
   for (const RailRate& rail : view.rails) {
     const double retransmits = Rate::of(double(rail.retransmits), view.since).bytes_per_s;
-    table.add({printable(rail.rail), std::to_string(rail.lanes), speed(rail.sending), speed(rail.receiving),
+    table.add({rail.rail, std::to_string(rail.lanes), speed(rail.sending), speed(rail.receiving),
                info::size_text(double(rail.outstanding_bytes)), fmt::format("{:.0f}", retransmits)});
   }
   return table.text();

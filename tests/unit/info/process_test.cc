@@ -135,7 +135,19 @@ TEST(ProcessReport, of_an_engine_without_rails_has_those_of_its_lanes) {
 
 TEST(ProcessReport, survives_a_name_that_is_no_text) {
   const RunningEngine engine{"/tmp/x.sock", 7, 7, "caf\xe9"};
-  EXPECT_NE(std::string::npos, json_text(process_json(engine, example())).find("caf\uFFFD"));
+  EXPECT_NE(std::string::npos, json_text(process_json(engine, example())).find("caf\\ufffd"));
+}
+
+// DEL, and U+009B: a terminal may take the latter for the beginning of a command.
+TEST(ProcessReport, gives_the_terminal_no_command) {
+  const RunningEngine engine{"/tmp/x.sock", 7, 7, "a\x1b[2Jb\x7f\xc2\x9b"};
+  EngineStats stats = example();
+  stats.sessions[0].peer = "h\x1b[2J";
+  for (LaneStats& lane : stats.sessions[0].lanes) lane.rail = "eth\x1b[2J";
+  for (const std::string& text :
+       {process_text(engine, stats), json_text(process_json(engine, stats)), engines_text({engine})})
+    for (const char c : text) ASSERT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << int(c) << " in " << text;
+  EXPECT_NE(std::string::npos, process_text(engine, stats).find("Process 7 (a?[2Jb?"));
 }
 
 TEST(ProcessReport, shows_what_is_pending) {

@@ -5,11 +5,11 @@
 namespace railweave::info {
 namespace {
 
-TEST(TextTable, aligns_by_what_is_on_the_screen) {
+TEST(TextTable, aligns_and_replaces_what_a_terminal_might_obey) {
   TextTable table({"NAME", ">N", "LAST"});
-  table.add({"é", "10", "x"});
+  table.add({"a\x1b", "10", "x"});
   table.add({"long", "7", ""});
-  EXPECT_EQ("  NAME   N  LAST\n  é     10  x\n  long   7  \n", table.text());
+  EXPECT_EQ("  NAME   N  LAST\n  a?    10  x\n  long   7  \n", table.text());
 }
 
 TEST(TextTable, numbers_have_three_digits_and_a_unit) {
