@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 
 namespace railweave::deploy {
@@ -42,6 +43,31 @@ bool has_host_bits(const std::array<unsigned char, 16>& address, std::size_t pre
   for (std::size_t bit = prefix_bits; bit < all_bits; ++bit)
     if (address[bit / 8] & (0x80 >> (bit % 8))) return true;
   return false;
+}
+
+struct Subnet {
+  bool v6 = false;
+  std::array<unsigned char, 16> address{};
+  std::size_t prefix_bits = 0;
+};
+
+std::optional<Subnet> parsed_subnet(const std::string& text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string address = text.substr(0, slash);
+  Subnet subnet;
+  subnet.v6 = address.find(':') != address.npos;
+  const std::size_t all_bits = subnet.v6 ? 128 : 32;
+  const bool well = slash < text.size() &&
+                    inet_pton(subnet.v6 ? AF_INET6 : AF_INET, address.c_str(), subnet.address.data()) == 1 &&
+                    parse_bits(text.substr(slash + 1), all_bits - 2, subnet.prefix_bits) && subnet.prefix_bits > 0;
+  if (!well || has_host_bits(subnet.address, subnet.prefix_bits, all_bits)) return std::nullopt;
+  return subnet;
+}
+
+bool same_prefix(const Subnet& a, const Subnet& b, std::size_t bits) {
+  for (std::size_t bit = 0; bit < bits; ++bit)
+    if ((a.address[bit / 8] ^ b.address[bit / 8]) & (0x80 >> (bit % 8))) return false;
+  return true;
 }
 
 bool is_utf8(const std::string& text) {
@@ -85,16 +111,13 @@ std::string image_problem(const std::string& text) {
 }
 
 std::string subnet_problem(const std::string& text) {
-  const std::string expected = "a subnet without host bits, such as 192.168.10.0/24 or fd00:10::/64";
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  const std::string address = text.substr(0, slash);
-  const bool v6 = address.find(':') != address.npos;
-  const std::size_t all_bits = v6 ? 128 : 32;
-  std::array<unsigned char, 16> bytes{};
-  std::size_t bits = 0;
-  const bool well = slash < text.size() && inet_pton(v6 ? AF_INET6 : AF_INET, address.c_str(), bytes.data()) == 1 &&
-                    parse_bits(text.substr(slash + 1), all_bits - 2, bits) && bits > 0;
-  return well && !has_host_bits(bytes, bits, all_bits) ? "" : wrong(text, expected);
+  return parsed_subnet(text) ? "" : wrong(text, "a subnet without host bits, such as 192.168.10.0/24 or fd00:10::/64");
+}
+
+bool subnets_overlap(const std::string& a, const std::string& b) {
+  const auto first = parsed_subnet(a), second = parsed_subnet(b);
+  return first && second && first->v6 == second->v6 &&
+         same_prefix(*first, *second, std::min(first->prefix_bits, second->prefix_bits));
 }
 
 std::string interface_problem(const std::string& text) {

@@ -20,6 +20,8 @@ std::string image_problem(const std::string& text);
 
 // An IPv4 or IPv6 subnet, "192.168.10.0/24": no bit of the host part is set, and two hosts fit.
 std::string subnet_problem(const std::string& text);
+// Returns true if the two subnets share an address. REQUIRES: both fit.
+bool subnets_overlap(const std::string& a, const std::string& b);
 
 // The name of a network interface: 1 to 15 visible characters of ASCII without '/', ':' and '%'.
 std::string interface_problem(const std::string& text);

@@ -17,6 +17,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 using Problem = std::function<std::string(const std::string&)>;
+using Clash = std::function<bool(const std::string&, const std::string&)>;
 
 Status wrong(const char* option, const std::string& problem) {
   return problem.empty() ? Status()
@@ -29,8 +30,12 @@ Status check_number(const char* option, int number, int least, int most) {
              : wrong(option, fmt::format("found {}, expected {} to {}", number, least, most));
 }
 
-// One element for each NIC, or none. `belongs`: the list has a meaning for request.via.
-Status check_list(const char* option, const Words& list, const Request& request, bool belongs, bool distinct,
+bool same_name(const std::string& a, const std::string& b) { return a == b; }
+bool never(const std::string&, const std::string&) { return false; }
+
+// One element for each NIC, or none. `belongs`: the list has a meaning for request.via. `clash`: whether two rails
+// cannot have these two elements.
+Status check_list(const char* option, const Words& list, const Request& request, bool belongs, const Clash& clash,
                   const Problem& problem) {
   if (list.empty()) return {};
   if (!belongs) return wrong(option, "has no meaning for this --via");
@@ -38,8 +43,12 @@ Status check_list(const char* option, const Words& list, const Request& request,
     return wrong(option, fmt::format("found {} elements, expected {}, as --nics says", list.size(), request.nics));
   for (auto one = list.begin(); one != list.end(); ++one) {
     RW_TRY(wrong(option, problem(*one)));
-    if (distinct && std::find(list.begin(), one, *one) != one)
+    const auto other = std::find_if(list.begin(), one, [&](const std::string& before) { return clash(before, *one); });
+    if (other == one) continue;
+    if (*other == *one)
       return wrong(option, fmt::format("found {} twice, expected a different one for each rail", *one));
+    return wrong(option,
+                 fmt::format("found {} and {}, which overlap, expected a subnet for each rail alone", *other, *one));
   }
   return {};
 }
@@ -66,9 +75,10 @@ Status check(const Request& request) {
   }
   RW_TRY(check_names(request));
   const bool by_multus = request.via != Via::dra;
-  RW_TRY(check_list("--interfaces", request.interfaces, request, request.via == Via::multus, true, interface_problem));
-  RW_TRY(check_list("--resources", request.resources, request, request.via == Via::sriov, false, resource_problem));
-  return check_list("--subnets", request.subnets, request, by_multus, true, subnet_problem);
+  RW_TRY(check_list("--interfaces", request.interfaces, request, request.via == Via::multus, same_name,
+                    interface_problem));
+  RW_TRY(check_list("--resources", request.resources, request, request.via == Via::sriov, never, resource_problem));
+  return check_list("--subnets", request.subnets, request, by_multus, subnets_overlap, subnet_problem);
 }
 
 void fill_lists(Request& request) {

@@ -46,6 +46,16 @@ TEST(Names, images) {
                                "a/" + std::string(300, 'b')});
 }
 
+TEST(Names, subnets_overlap_if_the_shorter_prefix_is_common) {
+  EXPECT_TRUE(subnets_overlap("10.0.0.0/24", "10.0.0.0/24"));
+  EXPECT_TRUE(subnets_overlap("10.0.3.0/24", "10.0.0.0/22"));
+  EXPECT_FALSE(subnets_overlap("10.0.4.0/24", "10.0.0.0/22"));
+  EXPECT_TRUE(subnets_overlap("fd00::/16", "fd00:10::/64"));
+  EXPECT_TRUE(subnets_overlap("fd00:10::/64", "fd00:0010:0:0::/64")) << "one subnet, written in two ways";
+  EXPECT_FALSE(subnets_overlap("fd00:11::/64", "fd00:10::/64"));
+  EXPECT_FALSE(subnets_overlap("a00::/16", "10.0.0.0/16"));
+}
+
 TEST(Names, subnets) {
   expect_fit(subnet_problem,
              {"192.168.10.0/24", "10.0.0.0/8", "0.0.0.0/1", "10.0.0.4/30", "fd00:10::/64", "fd00::/126"});

@@ -157,6 +157,10 @@ TEST(Render, errors_name_the_option) {
             }),
             "--subnets: found 10.0.0.0/24 twice, expected a different one for each rail");
   EXPECT_EQ(error_of([](Request& r) {
+              r.subnets = {"10.0.3.0/24", "10.0.0.0/22"};
+            }),
+            "--subnets: found 10.0.3.0/24 and 10.0.0.0/22, which overlap, expected a subnet for each rail alone");
+  EXPECT_EQ(error_of([](Request& r) {
               r.resources = {"a.io/x", "a.io/y"};
             }),
             "--resources: has no meaning for this --via");
