@@ -1,15 +1,15 @@
 // `railweave path`: where the NCCL plugin of this installation is.
 #include "base/error.h"
 #include "commands/commands.h"
-#include "commands/installed_files.h"
 #include "common/console.h"
+#include "common/installed_files.h"
 
 namespace railweave::commands {
 namespace {
 
 Status print_plugin() {
-  RW_ASSIGN_OR_RETURN(const std::filesystem::path program, own_program());
-  RW_ASSIGN_OR_RETURN(const std::filesystem::path plugin, plugin_of(program));
+  RW_ASSIGN_OR_RETURN(const std::filesystem::path program, perf::own_program());
+  RW_ASSIGN_OR_RETURN(const std::filesystem::path plugin, perf::plugin_of(program));
   perf::say("{}\n", plugin.string());
   return Status();
 }

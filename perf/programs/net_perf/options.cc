@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "commands/installed_files.h"
 #include "common/command_line.h"
+#include "common/installed_files.h"
 #include "common/validators.h"
 #include "nccl/abi/net.h"
 
@@ -81,8 +81,8 @@ Result<int> parse_api(const std::string& text) {
 }
 
 Result<std::string> installed_plugin() {
-  RW_ASSIGN_OR_RETURN(const std::filesystem::path program, commands::own_program());
-  RW_ASSIGN_OR_RETURN(const std::filesystem::path plugin, commands::plugin_of(program));
+  RW_ASSIGN_OR_RETURN(const std::filesystem::path program, own_program());
+  RW_ASSIGN_OR_RETURN(const std::filesystem::path plugin, plugin_of(program));
   return plugin.string();
 }
 

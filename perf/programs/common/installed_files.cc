@@ -1,11 +1,11 @@
-#include "commands/installed_files.h"
+#include "common/installed_files.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <vector>
 
-namespace railweave::commands {
+namespace railweave::perf {
 namespace {
 
 constexpr const char* kPlugin = "libnccl-net-railweave.so";
@@ -36,4 +36,4 @@ Result<std::filesystem::path> plugin_of(const std::filesystem::path& program) {
                             kPlugin, fmt::join(searched, ", ")));
 }
 
-}  // namespace railweave::commands
+}  // namespace railweave::perf

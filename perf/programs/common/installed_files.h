@@ -5,7 +5,7 @@
 
 #include "railweave/status.h"
 
-namespace railweave::commands {
+namespace railweave::perf {
 
 // Returns the path of the running program, without symbolic links. Errors: system (/proc is not mounted).
 Result<std::filesystem::path> own_program();
@@ -14,4 +14,4 @@ Result<std::filesystem::path> own_program();
 // program in bin/ and the plugin in lib/; Debian's folder is lib/TRIPLET/. Errors: system, with the folders searched.
 Result<std::filesystem::path> plugin_of(const std::filesystem::path& program);
 
-}  // namespace railweave::commands
+}  // namespace railweave::perf
