@@ -64,10 +64,12 @@ void add_job_options(CLI::App& command, Options& options) {
   command.add_option("--namespace", request.name_space, "namespace of the job (kubectl's)");
   command.add_option("--image", request.image, "image of the containers (railweave:latest, see deploy/Dockerfile)");
   command.add_option("--nodes", request.nodes, "pods that carry traffic (2)");
-  command.add_option("--processes", request.processes, "ranks in each pod (1)");
+  command.add_option("--processes", request.processes, "ranks in each pod (0: one for each GPU, or one without GPUs)");
   command.add_option("--gpus", request.gpus, "GPUs of each pod (0)");
   command.add_option("--key-secret", request.key_secret, "a Secret whose entry `key` is the job's key (no key)");
-  command.add_option("command", request.command, "behind --: what each rank runs (a small training script)");
+  command.add_option("command", request.command,
+                     "behind --: a script and its arguments, for torchrun (a small training script);\n"
+                     "of an mpijob, the command for mpirun (all_reduce_perf)");
 }
 
 // A request that cannot be rendered is a wrong command line.

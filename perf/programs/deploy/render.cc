@@ -61,13 +61,15 @@ Status check_names(const Request& request) {
   if (!request.key_secret.empty()) RW_TRY(wrong("--key-secret", subdomain_problem(request.key_secret)));
   RW_TRY(wrong("--image", image_problem(request.image)));
   for (const std::string& word : request.command) RW_TRY(wrong("COMMAND", word_problem(word)));
+  if (request.kind != Kind::mpijob && !request.command.empty() && request.command.front().starts_with("python"))
+    return wrong("COMMAND", "found python in front, expected a script and its arguments: torchrun starts Python");
   return {};
 }
 
 Status check(const Request& request) {
   RW_TRY(check_number("--nics", request.nics, 1, kNicsMax));
   RW_TRY(check_number("--nodes", request.nodes, 1, kNodesMax));
-  RW_TRY(check_number("--processes", request.processes, 1, kPerNodeMax));
+  RW_TRY(check_number("--processes", request.processes, 0, kPerNodeMax));
   RW_TRY(check_number("--gpus", request.gpus, 0, kPerNodeMax));
   if (request.kubernetes < kKubernetesMin || request.kubernetes > kKubernetesMax) {
     return wrong("--kubernetes",
@@ -141,6 +143,7 @@ Result<std::string> render(Request request) {
   const std::vector<std::string> comment{"Made by: railweave deploy render " + options_of(request),
                                          "docs/operate/kubernetes.md explains each part."};
   fill_lists(request);
+  if (request.processes == 0) request.processes = std::max(request.gpus, 1);
   const Networks networks = networks_of(request);
   std::vector<Document> documents = networks.documents;
   for (Document& one : job(request, networks)) documents.push_back(std::move(one));

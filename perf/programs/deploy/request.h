@@ -30,9 +30,9 @@ struct Request {
   std::string name = "railweave";  // of the job; names of other objects begin with it
   std::string name_space;          // empty: kubectl's
   std::string image = "railweave:latest";
-  std::vector<std::string> command;  // of each rank's host; empty: the kind's own
+  std::vector<std::string> command;  // of mpirun, or a script for torchrun; empty: the kind's own
   int nodes = 2;                     // pods that carry traffic
-  int processes = 1;                 // ranks in each pod
+  int processes = 0;                 // ranks in each pod; 0: one for each GPU, or one without GPUs
   int gpus = 0;                      // nvidia.com/gpu of each pod
   std::string key_secret;            // Secret whose entry "key" is RAILWEAVE_KEY_FILE; empty: no key
 

@@ -125,6 +125,25 @@ TEST(Render, one_node_has_no_worker) {
   EXPECT_EQ(text_of(request).find("Worker:"), std::string::npos);
 }
 
+TEST(Render, a_pod_has_a_rank_for_each_gpu_unless_the_user_says_more) {
+  Request request;
+  expect_parts(text_of(request), {"--nproc-per-node=1\"\n"});
+  request.gpus = 8;
+  expect_parts(text_of(request), {"--nproc-per-node=8\"\n"});
+  request.processes = 2;
+  expect_parts(text_of(request), {"--nproc-per-node=2\"\n"});
+}
+
+TEST(Render, torchrun_gets_a_script_and_mpirun_a_command) {
+  Request request;
+  request.command = {"python3", "train.py"};
+  const std::string problem =
+      "COMMAND: found python in front, expected a script and its arguments: torchrun starts Python";
+  EXPECT_EQ(error_of([&](Request& r) { r.command = request.command; }), problem);
+  request.kind = Kind::mpijob;
+  expect_parts(text_of(request), {"- python3\n"});
+}
+
 TEST(Render, words_of_the_user_stay_texts) {
   Request request;
   request.command = {"on", "a: b", "--lr=1e-3 # x", "1"};
@@ -148,7 +167,7 @@ TEST(Render, errors_name_the_option) {
   EXPECT_EQ(error_of([](Request& r) { r.nics = 17; }), "--nics: found 17, expected 1 to 16");
   EXPECT_EQ(error_of([](Request& r) { r.nodes = 0; }), "--nodes: found 0, expected 1 to 1000");
   EXPECT_EQ(error_of([](Request& r) { r.gpus = -1; }), "--gpus: found -1, expected 0 to 64");
-  EXPECT_EQ(error_of([](Request& r) { r.processes = 65; }), "--processes: found 65, expected 1 to 64");
+  EXPECT_EQ(error_of([](Request& r) { r.processes = 65; }), "--processes: found 65, expected 0 to 64");
   EXPECT_EQ(error_of([](Request& r) { r.kubernetes = 32; }), "--kubernetes: found 1.32, expected 1.33 to 1.37");
   EXPECT_EQ(error_of([](Request& r) { r.subnets = {"10.0.0.0/24"}; }),
             "--subnets: found 1 elements, expected 2, as --nics says");
