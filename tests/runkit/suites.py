@@ -28,7 +28,7 @@ RESET = "reset_lanes_end_no_request"  # tsan does not allow a test to disconnect
 SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]
 # Tests of the other units have one thread.
 THREADED = ["unit_base", "unit_discovery", "unit_engine", "engine*", "nccl_*", "railweave_net*"]
-OF_ONE_THREAD = "unit_(protocol|wire|info|deploy|top)\\.part"  # and therefore not built for THREADED
+OF_ONE_THREAD = "unit_(protocol|wire|info|deploy|explain|top)\\.part"  # and therefore not built for THREADED
 # Wires whose lanes have no thread beside their caller's, and wires that another of the suite stands for. One wire that
 # has none stays: message. (Opening a lane of ofi_rxm takes seconds under tsan.)
 SAME_THREAD = "^Wires/Lane.*/(message_|ofi_rxm|shm|sim|tcp|tls|toy|verbs_fake_refusing)|contract_libfabric_2"

@@ -294,9 +294,12 @@ class LifeTest(unittest.TestCase):
             self.assertLess(seconds, 30)
 
     def test_a_refused_connection_is_explained(self) -> None:
-        answers = ranks.outcomes(ranks.start(_killed_before_the_first_operation, 2))
-        self.assertTrue(answers[0] and answers[0][0], answers)
-        said = answers[0][1]
+        for _ in range(5):
+            answers = ranks.outcomes(ranks.start(_killed_before_the_first_operation, 2))
+            self.assertTrue(answers[0] and answers[0][0], answers)
+            said = answers[0][1]
+            if "another instance" not in said:  # else a process of another test has taken the lost rank's port
+                break
         self.assertIn("rank 1 is lost: the rank has ended, or its host refuses connections: ", said)
         self.assertEqual(1, said.count("connect to"), said)  # one address, not those of all families
 
