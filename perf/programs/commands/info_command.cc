@@ -3,14 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "collectives/config/config_section.h"
 #include "commands/commands.h"
 #include "commands/process_options.h"
+#include "commands/settings.h"
 #include "common/console.h"
 #include "engine/stats/stats_client.h"
 #include "info/host_report.h"
 #include "info/process_report.h"
-#include "torch_ext/config/config_section.h"
 
 namespace railweave::commands {
 namespace {
@@ -46,9 +45,7 @@ Status show_process(const Options& options) {
 }
 
 Status run(Options options) {
-  collectives::register_config();
-  torch_ext::register_config();
-  RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
+  RW_ASSIGN_OR_RETURN(const Config config, settings_from_environment());
   if (options.stats_dir.empty()) options.stats_dir = config.stats_dir;
   return options.pid > 0 ? show_process(options) : show_host(config, options);
 }

@@ -5,16 +5,15 @@
 #include <memory>
 
 #include "base/error.h"
-#include "collectives/config/config_section.h"
 #include "commands/commands.h"
 #include "commands/process_options.h"
+#include "commands/settings.h"
 #include "common/validators.h"
 #include "info/process_finder.h"
 #include "top/frame.h"
 #include "top/sampler.h"
 #include "top/screen.h"
 #include "top/stop_signals.h"
-#include "torch_ext/config/config_section.h"
 
 namespace railweave::commands {
 namespace {
@@ -55,9 +54,7 @@ void show_frames(const Options& options, const std::string& dir) {
 Status run(const Options& options) {
   std::string dir = options.stats_dir;
   if (dir.empty()) {
-    collectives::register_config();
-    torch_ext::register_config();
-    RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
+    RW_ASSIGN_OR_RETURN(const Config config, settings_from_environment());
     dir = config.stats_dir;
   }
   if (options.pid != 0) RW_TRY(info::engines_of(dir, options.pid));

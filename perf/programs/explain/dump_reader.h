@@ -12,9 +12,9 @@
 
 namespace railweave::explain {
 
-inline constexpr std::size_t kFileBytesMost = 256 * KiB;
-inline constexpr int kDepthMost = 16;             // brackets
-inline constexpr std::size_t kRanksMost = 65536;  // of a group; of a job; and files of a job
+inline constexpr std::size_t kFileBytesMost = 256 * KiB;  // as the writer's kDumpBytesMost (torch_ext/csrc/dump_text.h)
+inline constexpr int kDepthMost = 16;                     // brackets
+inline constexpr std::size_t kRanksMost = 65536;          // of a group; of a job; and files of a job
 inline constexpr std::size_t kPlacesMost =
     64 * kRanksMost;  // ranks of a dump's groups together: its groups may share all
 
